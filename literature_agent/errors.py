@@ -1,0 +1,122 @@
+"""Every error this package raises on purpose.
+
+    LiteratureError                 anything below; carries `reason`, `message`, `retryable`, `recovery`
+    ├── ConfigurationError          a setting is missing or wrong: mend the setting
+    └── SourceError                 a source was asked and gave no usable answer: wait, or ask another source
+        └── InvalidInputError       the question, query or identifier was refused: mend the input
+
+Anything outside this tree is a bug and looks like one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+ErrorKind = Literal[
+    "unreachable",
+    "timeout",
+    "invalid_response",
+    "invalid_input",
+    "configuration",
+    "blocked",
+    "rate_limited",
+    "disabled",
+    "not_found",
+]
+
+_RETRYABLE: dict[str, bool] = {
+    "unreachable": True,
+    "timeout": True,
+    "invalid_response": True,
+    "rate_limited": True,
+    "invalid_input": False,
+    "configuration": False,
+    "blocked": False,
+    "disabled": False,
+    "not_found": False,
+}
+
+_RECOVERY: dict[str, str] = {
+    "unreachable": "Try again later, or ask another source.",
+    "timeout": "Try again later, or raise the deadline.",
+    "invalid_response": "Try again later; if it stays, the service has changed its answers: report it.",
+    "rate_limited": "Wait a minute; a free NCBI key raises PubMed's limit (see `literature-agent doctor`).",
+    "invalid_input": "Correct the value named in the message.",
+    "configuration": "Correct the setting named in the message.",
+    "blocked": "The service refuses this client: check the contact e-mail and the network, or ask another source.",
+    "disabled": "Switch the source on in the settings, or ask another source.",
+    "not_found": "Check the identifier, or search for the title.",
+}
+
+
+class LiteratureError(Exception):
+    """Base of all errors: `message` says what was wrong, `recovery` the one next step.
+
+    `reason` is machine-readable (`pubmed_rate_limited`, `request_invalid_input`, ...).
+    """
+
+    def __init__(self, message: str, *, reason: str, retryable: bool = False, recovery: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.retryable = retryable
+        self.recovery = recovery
+
+    def __str__(self) -> str:
+        return self.message
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions with keyword-only arguments do not pickle by default; worker processes need them to.
+        return _rebuild, (type(self), self.message, self.reason, self.retryable, self.recovery)
+
+
+class ConfigurationError(LiteratureError):
+    """A setting is missing or wrong; nothing was sent."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "request_configuration",
+        retryable: bool = False,
+        recovery: str = _RECOVERY["configuration"],
+    ) -> None:
+        super().__init__(message, reason=reason, retryable=retryable, recovery=recovery)
+
+
+class SourceError(LiteratureError):
+    """A source was asked and gave no usable answer."""
+
+    def __init__(self, message: str, *, reason: str, retryable: bool = True, recovery: str = "") -> None:
+        super().__init__(message, reason=reason, retryable=retryable, recovery=recovery)
+
+
+class InvalidInputError(SourceError):
+    """The caller's value was refused, by us before sending or by the source."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        reason: str = "request_invalid_input",
+        retryable: bool = False,
+        recovery: str = _RECOVERY["invalid_input"],
+    ) -> None:
+        super().__init__(message, reason=reason, retryable=retryable, recovery=recovery)
+
+
+def source_error(source: str, kind: ErrorKind, message: str, *, recovery: str | None = None) -> SourceError:
+    """The error of `source` for `kind`: reason `<source>_<kind>`, with the usual retryable flag and next step.
+
+    `invalid_input` gives an `InvalidInputError`.
+    """
+    reason, hint = f"{source}_{kind}", _RECOVERY[kind] if recovery is None else recovery
+    if kind == "invalid_input":
+        return InvalidInputError(message, reason=reason, recovery=hint)
+    return SourceError(message, reason=reason, retryable=_RETRYABLE[kind], recovery=hint)
+
+
+def _rebuild(
+    kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str
+) -> LiteratureError:
+    return kind(message, reason=reason, retryable=retryable, recovery=recovery)
