@@ -116,7 +116,5 @@ def source_error(source: str, kind: ErrorKind, message: str, *, recovery: str | 
     return SourceError(message, reason=reason, retryable=_RETRYABLE[kind], recovery=hint)
 
 
-def _rebuild(
-    kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str
-) -> LiteratureError:
+def _rebuild(kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str) -> LiteratureError:
     return kind(message, reason=reason, retryable=retryable, recovery=recovery)

@@ -1,0 +1,183 @@
+"""Identifiers of the field: read them leniently, write them in one form, find them in prose.
+
+Written forms: DOI bare and lower case, PMID digits without leading zeros, PMCID `PMC123`, NCT number `NCT01234567`,
+Europe PMC preprint `PPR123`, Bookshelf `NBK123`. Nothing here guesses: a digit string is a PMID only where a PMID is
+expected, and digits are never cut out of free text (K018, K021).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+
+IdentifierKind = Literal["doi", "pmid", "pmcid", "nct", "ppr", "nbk", "isrctn", "eudract", "arxiv", "url"]
+
+
+class Identifier(NamedTuple):
+    """One identifier in its written form."""
+
+    kind: IdentifierKind
+    value: str
+
+
+class FoundIdentifier(NamedTuple):
+    """An identifier inside a text: `text[start:end]` spells it."""
+
+    kind: IdentifierKind
+    value: str
+    start: int
+    end: int
+
+
+# Registrant 4-9 digits with optional sub-registrants (DOI Handbook 2.2); the suffix may hold any printable character.
+_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/\S+")
+_DOI_DRESS = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|(?:dx\.)?doi\.org/|info:doi/|doi\s*[:=]?\s*)+", re.I)
+_PREPRINT_DOI = re.compile(r"^10\.(?:1101|64898)/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8}(?P<version>v\d+)?$", re.I)
+_VERSION_TAIL = re.compile(
+    r"(?P<base>/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8})(?:v\d+)?(?:\.(?:full|abstract))?(?:\.pdf)?$", re.I
+)
+_CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).strip()
+
+
+def _trim_prose(doi: str) -> str:
+    """Drop what prose adds at the end: punctuation, and closing brackets that nothing opened."""
+    while doi:
+        last = doi[-1]
+        if last in ".,;:'\"*”’»" or (last in _CLOSERS and doi.count(last) > doi.count(_CLOSERS[last])):
+            doi = doi[:-1]
+        else:
+            return doi
+    return doi
+
+
+def normalise_doi(text: str) -> str | None:
+    """The bare lower-case DOI that `text` spells, or None.
+
+    Takes resolver addresses, `doi:` prefixes, trailing punctuation and a DOI written twice in a row (K075).
+    Known preprint version suffixes stay; see `strip_doi_version`.
+    """
+    bare = _DOI_DRESS.sub("", _plain(text))
+    if re.match(r"10\.\d{4,9}(?:\.\d+)*%2f", bare, re.I):
+        bare = unquote(bare)
+    if not re.fullmatch(_DOI, bare):
+        return None
+    bare = _trim_prose(bare).lower()
+    half, rest = bare[: len(bare) // 2], bare[len(bare) // 2 :]
+    if half == rest and _DOI.fullmatch(half):
+        bare = half
+    return bare if _DOI.fullmatch(bare) else None
+
+
+def strip_doi_version(doi: str) -> str:
+    """The DOI without a bioRxiv/medRxiv version suffix (`v2`, `v1.full.pdf`); other DOIs unchanged."""
+    if not doi.startswith(("10.1101/", "10.64898/")):
+        return doi
+    return _VERSION_TAIL.sub(lambda m: m.group("base"), doi)
+
+
+def is_preprint_server_doi(doi: str) -> bool:
+    """Whether the DOI has the form that bioRxiv and medRxiv give (10.1101 or, since 2026, 10.64898)."""
+    return _PREPRINT_DOI.match(doi) is not None
+
+
+def normalise_pmid(text: str) -> str | None:
+    """Digits of a PMID without leading zeros (`PMID: 00123` gives `123`), or None."""
+    match = re.fullmatch(
+        r"(?:https?://(?:www\.)?pubmed\.ncbi\.nlm\.nih\.gov/|pmid\s*[:=]?\s*|med:)?0*([1-9]\d{0,7})/?",
+        _plain(text),
+        re.I,
+    )
+    return match.group(1) if match else None
+
+
+def normalise_pmcid(text: str) -> str | None:
+    """`PMC123` from any case, resolver address or version suffix; bare digits are no PMCID (K021)."""
+    match = re.fullmatch(
+        r"(?:https?://(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/|pmcid\s*[:=]?\s*|pmc:)?"
+        r"PMC0*([1-9]\d{0,9})(?:\.\d+)?/?",
+        _plain(text),
+        re.I,
+    )
+    return f"PMC{match.group(1)}" if match else None
+
+
+def normalise_nct(text: str) -> str | None:
+    """`NCT` and eight digits from any case (K071), or None; never NCT00000000."""
+    match = re.fullmatch(
+        r"(?:https?://(?:www\.)?clinicaltrials\.gov/(?:study|ct2/show)/)?NCT(\d{8})/?", _plain(text), re.I
+    )
+    return f"NCT{match.group(1)}" if match and match.group(1) != "00000000" else None
+
+
+def identify(text: str) -> Identifier | None:
+    """What `text`, taken whole, is; bare digits are read as a PMID. None if it is no identifier of a record."""
+    if (pmcid := normalise_pmcid(text)) is not None:
+        return Identifier("pmcid", pmcid)
+    if (nct := normalise_nct(text)) is not None:
+        return Identifier("nct", nct)
+    if (doi := normalise_doi(text)) is not None:
+        return Identifier("doi", doi)
+    plain = _plain(text).upper()
+    if match := re.fullmatch(r"(?:PPR:)?(PPR\d+)", plain):
+        return Identifier("ppr", match.group(1))
+    if match := re.fullmatch(r"(?:NBK:)?(NBK\d+)", plain):
+        return Identifier("nbk", match.group(1))
+    if (pmid := normalise_pmid(text)) is not None:
+        return Identifier("pmid", pmid)
+    return None
+
+
+_PROSE = re.compile(
+    r"""
+    (?P<doi>(?:https?://(?:dx\.)?doi\.org/|doi\s*[:=]?\s*)?\b10\.\d{4,9}(?:\.\d+)*/[^\s"“”«»|]+)
+  | (?P<pmcid>(?:\bpmcid\s*[:=]?\s*)?\bPMC\s?\d{2,10}(?:\.\d+)?\b)
+  | (?P<nct>\bNCT\s?-?\d{8}\b)
+  | (?P<isrctn>\bISRCTN\s?\d{8}\b)
+  | (?P<eudract>\bEudraCT\W{0,3}(?:number\W{0,3})?\d{4}-\d{6}-\d{2}\b)
+  | (?P<pmid>\b(?:PMIDs?|PubMed\ ID)\W{0,3}\d{1,8}\b|\bpubmed\.ncbi\.nlm\.nih\.gov/\d{1,8}\b/?)
+  | (?P<arxiv>\barXiv\s*:\s*(?:\d{4}\.\d{4,5}(?:v\d+)?|[a-z.-]+/\d{7}))
+  | (?P<ppr>\bPPR\d{4,}\b)
+  | (?P<nbk>\bNBK\d{3,}\b)
+  | (?P<url>\bhttps?://[^\s"“”«»<>|]+|\bwww\.[^\s"“”«»<>|]+)
+    """,
+    re.X | re.I,
+)
+
+
+def find_identifiers(text: str) -> Iterator[FoundIdentifier]:
+    """Identifiers spelled in prose, left to right, in one linear pass. Offsets are into `text` as given."""
+    for match in _PROSE.finditer(text):
+        kind = match.lastgroup
+        start, raw = match.start(), match.group()
+        if kind == "doi":
+            raw = _trim_prose(raw)
+            value = normalise_doi(raw)
+            if value is None:
+                continue
+            yield FoundIdentifier("doi", value, start, start + len(raw))
+        elif kind == "url":
+            raw = raw.rstrip(".,;:)]}'\"")
+            known = identify(raw)
+            named = known or ("url", raw)
+            yield FoundIdentifier(named[0], named[1], start, start + len(raw))
+        elif kind == "pmid":
+            yield FoundIdentifier("pmid", re.sub(r"\D", "", raw).lstrip("0") or "0", start, start + len(raw))
+        elif kind == "pmcid":
+            number = re.search(r"PMC\s?0*(\d+)", raw, re.I)
+            assert number is not None
+            yield FoundIdentifier("pmcid", f"PMC{number.group(1)}", start, match.end())
+        elif kind in ("nct", "isrctn"):
+            yield FoundIdentifier(kind, kind.upper() + re.sub(r"\D", "", raw), start, match.end())
+        elif kind == "eudract":
+            yield FoundIdentifier("eudract", raw[-14:], start, match.end())
+        elif kind == "arxiv":
+            yield FoundIdentifier("arxiv", raw.split(":", 1)[1].strip().lower(), start, match.end())
+        elif kind in ("ppr", "nbk"):
+            yield FoundIdentifier(kind, raw.upper(), start, match.end())

@@ -1,0 +1,119 @@
+"""What tools return: typed, frozen, and explicit about what was not got.
+
+"Nothing found" (`empty`), "source failed" (`failed`), "cut short" (`partial`) and "not asked" (no outcome at all) are
+four different things and never share a shape.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from literature_agent.artifacts import (
+    Artifact,
+    CitedWork,
+    Figure,
+    PMCArticle,
+    Record,
+    Table,
+    TextSection,
+)
+from literature_agent.errors import LiteratureError
+
+SearchStatus = Literal["ok", "empty", "partial", "failed"]
+FullTextReason = Literal[
+    "not_open_access",
+    "not_in_pmc",
+    "publisher_restricted",
+    "embargoed",
+    "no_body",
+    "unknown_id",
+    "temporarily_unavailable",
+]
+
+
+class ErrorInfo(Record):
+    """An error as data: machine reason, sentence, whether trying again can help, one next step."""
+
+    reason: str
+    message: str
+    retryable: bool = False
+    recovery: str = ""
+
+    @classmethod
+    def of(cls, error: LiteratureError) -> ErrorInfo:
+        """The same four members as `error`."""
+        return cls(reason=error.reason, message=error.message, retryable=error.retryable, recovery=error.recovery)
+
+
+class SourceOutcome(Record):
+    """What one source answered to a federated search."""
+
+    source: str
+    status: SearchStatus
+    query_sent: str | None = None
+    total: int | None = None
+    returned: int = 0
+    warnings: tuple[str, ...] = ()
+    error: ErrorInfo | None = None
+
+
+class SearchResult(Record):
+    """One page of hits.
+
+    `status` is `ok` also when more exist (`next_page`); `empty` when the source answered that nothing matches;
+    `partial` when it answered but something asked for could not be read; `failed` (with `error`) otherwise.
+    """
+
+    status: SearchStatus
+    query_sent: str | None = None
+    query_interpreted: str | None = None
+    """The server's own translation, as it answered it."""
+    search_url: str | None = None
+    """Where a person sees the same search in a browser."""
+    applied_filters: dict[str, str] = Field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """Ignored tags, unmatched phrases, dropped filters."""
+    notice: str | None = None
+    total: int | None = None
+    returned: int = 0
+    page: str | None = None
+    next_page: str | None = None
+    """Opaque; give it back as `page` to continue right after the last returned artifact."""
+    artifacts: tuple[Artifact, ...] = ()
+    error: ErrorInfo | None = None
+    outcomes: tuple[SourceOutcome, ...] = ()
+
+
+class FetchResult(Record):
+    """Records in the order asked, joined by identifier; every identifier asked is in exactly one of the three."""
+
+    artifacts: tuple[Artifact, ...] = ()
+    not_found: tuple[str, ...] = ()
+    failed: dict[str, ErrorInfo] = Field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+class TrailStep(Record):
+    """One route tried for a full text."""
+
+    route: str
+    result: Literal["found", "none", "failed", "not_tried"]
+    reason: str | None = None
+
+
+class FullText(Record):
+    """A full text, or why there is none. `artifact` is set also when there is no text."""
+
+    artifact: PMCArticle | None = None
+    sections: tuple[TextSection, ...] = ()
+    back_sections: tuple[TextSection, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    cited_works: tuple[CitedWork, ...] = ()
+    truncated: bool = False
+    characters_total: int = 0
+    available: bool = False
+    reason: FullTextReason | None = None
+    trail: tuple[TrailStep, ...] = ()

@@ -1,0 +1,45 @@
+"""What a source tells the rest of the house about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from literature_agent.results import FetchResult, SearchResult
+from literature_agent.settings import Settings
+from literature_agent.transport import Transport
+
+
+class SourceTools(Protocol):
+    """The two moves every source can make. Own filters are keyword arguments named in `Source.filters`."""
+
+    async def search(
+        self, query: str, *, max_results: int = 10, page: str | None = None, **filters: Any
+    ) -> SearchResult: ...
+
+    async def fetch(self, ids: Sequence[str]) -> FetchResult: ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """Registration of one source."""
+
+    name: str
+    """Name a caller uses; also the prefix of error reasons."""
+    label: str
+    """Name a person reads: `PubMed`."""
+    interface: str
+    """Interface as PRISMA-S asks for it: `NCBI E-utilities (ESearch, EFetch)`."""
+    search_tool: str
+    """Name of the agent's search tool; it is also a method of the object that `build` gives."""
+    fetch_tool: str
+    guide: str
+    """Name of the prompt guide under `prompts/sources/`."""
+    filters: frozenset[str]
+    """Names of the filters its search takes beyond `query`, `max_results` and `page`."""
+    build: Callable[[Transport], SourceTools]
+    """The tools of this source over one transport."""
+    enabled: Callable[[Settings], bool]
+    leaves: str
+    """What leaves the machine and to whom, in one sentence for `doctor` and the README."""

@@ -1,0 +1,56 @@
+"""What goes out and what comes back, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from literature_agent.errors import ErrorKind
+
+ServiceName = Literal["eutils", "pmc", "europepmc", "biorxiv", "clinicaltrials"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request, without credentials: those are added innermost and are never seen above.
+
+    `path` is joined to the base URL that the settings give for `service`. `form` makes it a POST.
+    """
+
+    source: str
+    """Prefix of the reason of an error: `pubmed`, `europepmc`, `pmc` ..."""
+    service: ServiceName
+    """Which host answers; pace, job gate, breaker and faults are per service. PubMed and PMC EFetch are both `eutils`."""
+    path: str
+    params: tuple[tuple[str, str], ...] = ()
+    form: tuple[tuple[str, str], ...] | None = None
+    accept: str = "*/*"
+    cacheable: bool = True
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A complete answer: `body` was read whole and is within the size cap."""
+
+    status: int
+    body: bytes
+    content_type: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def looks_like_html(self) -> bool:
+        """Whether a page came where data was asked for (maintenance note, bot check, proxy)."""
+        head = self.body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+        return head.startswith((b"<!doctype html", b"<html")) or "text/html" in self.content_type.lower()
+
+
+class TransientAnswer(Exception):  # noqa: N818  # a signal to the retry loop, never seen by a caller
+    """Raised by a source's reader: this answer is a passing fault of the service, ask again.
+
+    `kind` becomes the reason when attempts run out.
+    """
+
+    def __init__(self, message: str, *, kind: ErrorKind = "unreachable", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
