@@ -21,7 +21,7 @@ class Request:
     source: str
     """Prefix of the reason of an error: `pubmed`, `europepmc`, `pmc` ..."""
     service: ServiceName
-    """Which host answers; pace, job gate, breaker and faults are per service. PubMed and PMC EFetch are both `eutils`."""
+    """Which host answers; pace, job gate and breaker are per service. PubMed and PMC EFetch are both `eutils`."""
     path: str
     params: tuple[tuple[str, str], ...] = ()
     form: tuple[tuple[str, str], ...] | None = None
@@ -44,7 +44,7 @@ class Answer:
         return head.startswith((b"<!doctype html", b"<html")) or "text/html" in self.content_type.lower()
 
 
-class TransientAnswer(Exception):  # noqa: N818  # a signal to the retry loop, never seen by a caller
+class TransientAnswer(Exception):  # a signal to the retry loop, never seen by a caller
     """Raised by a source's reader: this answer is a passing fault of the service, ask again.
 
     `kind` becomes the reason when attempts run out.
