@@ -1,0 +1,30 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The optional folder of recorded answers beside the checkout; its absence is a failure in CI, a skip elsewhere."""
+    folder = ROOT.parent / "shared"
+    if not (folder / "recorded" / "MANIFEST.tsv").is_file():
+        if os.environ.get("CI"):
+            pytest.fail("CI is set and ../shared (recorded answers) is missing")
+        pytest.skip("the optional folder ../shared (recorded answers) is not here")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting, key or proxy of the machine reaches a test; the cache lies in the test's own folder."""
+    for name in list(os.environ):
+        if name.startswith(("LITERATURE_AGENT_", "NCBI_", "EUROPEPMC_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
