@@ -1,0 +1,37 @@
+"""What a run tells while it works: to `on_event`, the command line, a parent agent, spans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from literature_agent.artifacts import Record
+
+EventKind = Literal[
+    "started",
+    "search_started",
+    "search_finished",
+    "fetch_finished",
+    "article_read",
+    "repair_asked",
+    "budget",
+    "source_failed",
+    "finished",
+]
+
+
+class Event(Record):
+    """One step of a run. `text` is a sentence for people; it holds no key, no address and no text of a paper."""
+
+    kind: EventKind
+    text: str
+    run_id: str = ""
+    source: str | None = None
+    search_id: str | None = None
+    status: str | None = None
+    found: int | None = None
+    new: int | None = None
+    elapsed_s: float = 0.0
+
+
+Observer = Callable[[Event], None]

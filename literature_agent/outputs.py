@@ -1,0 +1,221 @@
+"""What a caller asks, what the model submits (draft), and what the caller gets.
+
+The draft holds only references, search ids, quotes and prose; every bibliographic fact in the output is put there by
+code, from records that this run has shown to the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+
+from literature_agent.artifacts import Artifact, Quote, Record
+from literature_agent.ledger import SearchRecord, SourceCoverage
+from literature_agent.registry import ArtifactRegistry
+
+GapBasis = Literal["stated_in_literature", "null_search", "not_searched"]
+OutputStatus = Literal["complete", "partial", "no_evidence", "failed"]
+
+MAX_QUESTION_CHARACTERS = 20_000
+
+
+class GivenSearch(Record):
+    """A librarian's own search line: run first, unchanged, logged as given."""
+
+    source: str
+    query: str
+
+
+class AggregationRequest(Record):
+    """One question with its limits.
+
+    Dates are publication dates, `YYYY[-MM[-DD]]`; `since_entry_date` is the date of entry into the database.
+    """
+
+    question: str
+    sources: tuple[str, ...] | None = None
+    date_from: str | None = None
+    date_to: str | None = None
+    since_entry_date: str | None = None
+    languages: tuple[str, ...] | None = None
+    publication_types: tuple[str, ...] | None = None
+    max_articles: Annotated[int, Field(ge=1, le=100)] = 20
+    searches: tuple[GivenSearch, ...] = ()
+
+    @field_validator("date_from", "date_to", "since_entry_date", mode="before")
+    @classmethod
+    def _blank_date_is_absent(cls, value: Any) -> Any:
+        return None if isinstance(value, str) and not value.strip() else value
+
+
+class Budget(Record):
+    """Limits of one run; None means no limit of that kind. Reaching one is a normal ending (`partial`)."""
+
+    max_requests: Annotated[int, Field(ge=1)] | None = 30
+    """Requests to the model."""
+    max_tool_calls: Annotated[int, Field(ge=0)] | None = 60
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    """Tokens in and out together."""
+    max_cost_usd: Annotated[float, Field(ge=0)] | None = None
+    deadline_s: Annotated[float, Field(gt=0)] | None = None
+    """Wall time of the whole run, seconds."""
+
+
+# --- what the model submits -------------------------------------------------------------------------------------------
+
+
+class Draft(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class DraftArticle(Draft):
+    reference: Annotated[str, Field(description="Reference copied exactly from a tool result.")]
+    reason: Annotated[str, Field(description="One sentence: why this article matters for the question.")]
+    quotes: Annotated[
+        list[str],
+        Field(default_factory=list, description="Optional: up to 3 sentences copied word for word from its text."),
+    ]
+
+
+class DraftTheme(Draft):
+    name: Annotated[str, Field(description="A few words.")]
+    description: Annotated[str, Field(description="Two or three sentences, each with references.")]
+    references: Annotated[list[str], Field(default_factory=list, description="References that carry this theme.")]
+
+
+class DraftGap(Draft):
+    description: Annotated[str, Field(description="What is not known, in one or two sentences.")]
+    basis: Annotated[
+        GapBasis,
+        Field(
+            description="stated_in_literature: authors say so (give a quote); null_search: a search found nothing "
+            "(give its id); not_searched: neither."
+        ),
+    ]
+    references: Annotated[list[str], Field(default_factory=list, description="References whose authors name the gap.")]
+    searches: Annotated[list[str], Field(default_factory=list, description="Ids (`s3`) of searches that found nothing.")]
+    quotes: Annotated[
+        list[str], Field(default_factory=list, description="The words in which authors name the gap, copied exactly.")
+    ]
+
+
+class AggregationDraft(Draft):
+    """The answer as the model submits it."""
+
+    summary: Annotated[
+        str, Field(description="The answer in prose; every sentence that claims something carries references.")
+    ]
+    relevant_articles: Annotated[list[DraftArticle], Field(default_factory=list, description="Best first.")]
+    key_themes: Annotated[list[DraftTheme], Field(default_factory=list, description="Themes across articles.")]
+    research_gaps: Annotated[list[DraftGap], Field(default_factory=list, description="What is not known.")]
+
+
+# --- what the caller gets ---------------------------------------------------------------------------------------------
+
+
+class KeyTheme(Record):
+    name: str
+    description: str
+    references: tuple[str, ...] = ()
+
+
+class ResearchGap(Record):
+    description: str
+    basis: GapBasis
+    references: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+
+
+class ExcludedWork(Record):
+    """A work that the run saw and left out, and why (written by code)."""
+
+    reference: str
+    reason: str
+
+
+class IntegrityReport(Record):
+    """What the checks found and did. All zero is a clean run."""
+
+    unknown_references: int = 0
+    leaks_replaced: int = 0
+    leaks_cut: int = 0
+    quotes_dropped: int = 0
+    claims_unsupported: int = 0
+    gaps_downgraded: int = 0
+    repair_rounds: int = 0
+
+
+class RunUsage(Record):
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    tool_calls: int = 0
+    cost_usd: float | None = None
+    """None where the price of the model is not known."""
+
+
+class LiteratureAggregationOutput(Record):
+    """The answer. Prose is the model's, checked; everything else is written by code from what the run saw.
+
+    Reads back equal from its JSON. The live registry is a private attribute: it is not serialised, and pickle and copy
+    drop it.
+    """
+
+    run_id: str
+    question: str
+    summary: str
+    relevant_articles: tuple[Artifact, ...] = ()
+    articles_analyzed: int = 0
+    """Families of which the model was shown the whole abstract or full text; snippets count as screened."""
+    key_themes: tuple[KeyTheme, ...] = ()
+    research_gaps: tuple[ResearchGap, ...] = ()
+    status: OutputStatus
+    limitations: tuple[str, ...] = ()
+    coverage: tuple[SourceCoverage, ...] = ()
+    search_log: tuple[SearchRecord, ...] = ()
+    excluded: tuple[ExcludedWork, ...] = ()
+    integrity: IntegrityReport = IntegrityReport()
+    usage: RunUsage = RunUsage()
+    model: str
+    started_at: datetime
+    duration_s: float
+
+    _registry: ArtifactRegistry | None = PrivateAttr(default=None)
+    _html: Callable[[LiteratureAggregationOutput], str] | None = PrivateAttr(default=None)
+
+    @property
+    def registry(self) -> ArtifactRegistry | None:
+        """The live registry of the run, for following references; None after pickling, copying or reading back."""
+        return self._registry
+
+    def attach(
+        self, registry: ArtifactRegistry, html: Callable[[LiteratureAggregationOutput], str] | None = None
+    ) -> Self:
+        """This output with its live registry and the renderer that `_repr_html_` calls."""
+        self._registry = registry
+        self._html = html
+        return self
+
+    def _repr_html_(self) -> str | None:
+        return self._html(self) if self._html is not None else None
+
+    def __getstate__(self) -> dict[Any, Any]:
+        state = super().__getstate__()
+        return {**state, "__pydantic_private__": {"_registry": None, "_html": None}}
+
+    def __copy__(self) -> Self:
+        return self._detached(super().__copy__())
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        bare = copy(self)
+        return self._detached(super(LiteratureAggregationOutput, bare).__deepcopy__(memo))
+
+    @staticmethod
+    def _detached(other: Self) -> Self:
+        object.__setattr__(other, "__pydantic_private__", {"_registry": None, "_html": None})
+        return other
