@@ -57,7 +57,10 @@ def superscript(text: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """`text` on one line, without markup and unseen characters; entities, also double-escaped ones, decoded once (K031)."""
+    """`text` on one line, without markup and unseen characters, entities decoded once (also double-escaped ones: K031).
+
+    Superscripts are written as `superscript` does.
+    """
     if "<" in text:
         text = _strip_tags(text)
     if "&" in text:

@@ -15,7 +15,7 @@ from typing import Any
 from lxml import etree
 
 from literature_agent.errors import source_error
-from literature_agent.sources._text import clean_text, superscript
+from literature_agent.sources._text import clean_text, one_line, superscript
 
 LARGEST_DOCUMENT = 128 * 1024 * 1024
 """Bytes of one document; the largest article seen in this field has about 40 MB (K044)."""
@@ -29,8 +29,8 @@ _BLOCK_NAMES = """
 """
 # What print parts by a mark: a space is put only where such an element directly follows another (K039).
 _FIELD_NAMES = """
-    article-title chapter-title collab date-in-citation day edition fpage given-names issue label lpage month name prefix
-    publisher-loc publisher-name source string-name subtitle suffix surname trans-title volume year
+    article-title chapter-title collab date-in-citation day edition fpage given-names issue label lpage month name
+    prefix publisher-loc publisher-name source string-name subtitle suffix surname trans-title volume year
 """
 _BLOCKS = frozenset(_BLOCK_NAMES.split())
 _FIELDS = frozenset(_FIELD_NAMES.split())
@@ -56,7 +56,7 @@ def parse_xml(body: bytes, source: str) -> etree._Element:
     except etree.XMLSyntaxError as broken:
         # libxml2 quotes only names and numbers of the document here, never its text.
         raise source_error(
-            source, "invalid_response", f"The answer is no complete XML document: {clean_text(broken.msg or '')}."
+            source, "invalid_response", f"The answer is no complete XML document: {one_line(broken.msg, 160)}."
         ) from None
     internal: Any = root.getroottree().docinfo.internalDTD  # the stubs know none of its members
     if internal is not None and list(internal.iterentities()):
