@@ -1,0 +1,299 @@
+"""The packaged synthetic corpus: well-formed, marked synthetic, complete in its hard shapes, no prose used twice."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import etree
+
+CORPUS = Path(__file__).resolve().parents[2] / "literature_agent" / "sandbox" / "corpus"
+TOPIC_FILES = {
+    "metformin_cognition.xml": re.compile(r"metformin", re.IGNORECASE),
+    "glp1_hfpef.xml": re.compile(r"GLP-1|semaglutide|exenatide|incretin", re.IGNORECASE),
+    "long_covid_fatigue.xml": re.compile(r"long COVID|COVID", re.IGNORECASE),
+    "gut_parkinson.xml": re.compile(r"Parkinson", re.IGNORECASE),
+    "sickle_cell_gene_therapy.xml": re.compile(r"sickle|haemoglobin", re.IGNORECASE),
+    "prehabilitation_colorectal.xml": re.compile(r"prehabilitation", re.IGNORECASE),
+}
+OPPOSITE = {
+    "RetractionIn": "RetractionOf",
+    "ExpressionOfConcernIn": "ExpressionOfConcernFor",
+    "ErratumIn": "ErratumFor",
+    "UpdateIn": "UpdateOf",
+    "CommentIn": "CommentOn",
+}
+MATHML = "{http://www.w3.org/1998/Math/MathML}math"
+CANARY = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}artifact:link:cite~K7QX2MDA4T"
+SHARED_RUN = 8
+
+
+def _parse(path: Path) -> etree._Element:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    return etree.fromstring(path.read_bytes(), parser)
+
+
+def _records(path: Path) -> list[etree._Element]:
+    return [child for child in _parse(path) if isinstance(child.tag, str)]
+
+
+def _pubmed_files() -> list[Path]:
+    return [path for path in sorted(CORPUS.glob("*.xml")) if not path.name.startswith("PMC")]
+
+
+def _pmid(record: etree._Element) -> str:
+    found = record.findtext("MedlineCitation/PMID") or record.findtext("BookDocument/PMID")
+    assert found
+    return found
+
+
+def _text(element: etree._Element | None) -> str:
+    return "" if element is None else "".join(str(part) for part in element.itertext())
+
+
+def _title(record: etree._Element) -> str:
+    return _text(record.find("MedlineCitation/Article/ArticleTitle")) or _text(record.find("BookDocument/ArticleTitle"))
+
+
+def _abstract(record: etree._Element) -> str:
+    parts = record.findall("MedlineCitation/Article/Abstract/AbstractText")
+    parts += record.findall("BookDocument/Abstract/AbstractText")
+    return " ".join(_text(part) for part in parts)
+
+
+def _doi(record: etree._Element) -> str | None:
+    return record.findtext("PubmedData/ArticleIdList/ArticleId[@IdType='doi']") or record.findtext(
+        "BookDocument/ArticleIdList/ArticleId[@IdType='doi']"
+    )
+
+
+def _types(record: etree._Element) -> set[str]:
+    return {_text(kind) for kind in record.iter("PublicationType")}
+
+
+def _links(record: etree._Element) -> Iterator[tuple[str, str]]:
+    for link in record.iterfind("MedlineCitation/CommentsCorrectionsList/CommentsCorrections"):
+        yield str(link.get("RefType")), link.findtext("PMID") or ""
+
+
+def _europepmc() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((CORPUS / "europepmc.json").read_text(encoding="utf-8"))["resultList"][
+        "result"
+    ]
+    return found
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[str, etree._Element]:
+    listed = [record for path in _pubmed_files() for record in _records(path)]
+    return {_pmid(record): record for record in listed}
+
+
+def test_every_pubmed_file_declares_the_document_type_of_a_real_answer() -> None:
+    for path in _pubmed_files():
+        root = _parse(path)
+        assert root.tag == "PubmedArticleSet", path.name
+        assert root.getroottree().docinfo.public_id == "-//NLM//DTD PubMedArticle, 1st January 2025//EN", path.name
+
+
+def test_six_topics_have_eight_records_each_and_all_speak_of_their_topic() -> None:
+    for name, topic in TOPIC_FILES.items():
+        found = _records(CORPUS / name)
+        assert len(found) == 8, name
+        for record in found:
+            assert topic.search(_title(record) + _abstract(record)), _pmid(record)
+
+
+def test_the_corpus_holds_at_least_sixty_four_pubmed_records_without_a_repeated_pmid(
+    records: dict[str, etree._Element],
+) -> None:
+    total = sum(len(_records(path)) for path in _pubmed_files())
+    assert total == len(records)
+    assert total >= 64
+
+
+def test_every_topic_mixes_study_designs_and_years() -> None:
+    for name in TOPIC_FILES:
+        found = _records(CORPUS / name)
+        designs = set().union(*(_types(record) for record in found))
+        assert designs >= {"Randomized Controlled Trial", "Meta-Analysis", "Review", "Observational Study"}, name
+        assert len({record.findtext(".//JournalIssue/PubDate/Year") for record in found}) >= 5, name
+
+
+def test_every_identifier_and_journal_says_it_is_synthetic(records: dict[str, etree._Element]) -> None:
+    for pmid, record in records.items():
+        assert int(pmid) >= 90_000_000
+        doi = _doi(record)
+        assert doi is not None
+        assert doi.startswith("10.5555/synthetic."), pmid
+        home = record.findtext("MedlineCitation/Article/Journal/Title") or record.findtext(
+            "BookDocument/Book/BookTitle"
+        )
+        assert "Synthetic" in (home or ""), pmid
+        for pmcid in record.iterfind("PubmedData/ArticleIdList/ArticleId[@IdType='pmc']"):
+            assert re.fullmatch(r"PMC9\d{7}", _text(pmcid)), pmid
+        for number in record.iter("AccessionNumber"):
+            assert re.fullmatch(r"NCT9\d{7}", _text(number)), pmid
+    for found in _europepmc():
+        assert found["doi"].startswith("10.5555/synthetic."), found["id"]
+        home = found.get("journalInfo", {}).get("journal", {}).get("title") or found["bookOrReportDetails"]["publisher"]
+        assert "Synthetic" in home, found["id"]
+
+
+def test_dois_and_pmcids_are_unique_across_pubmed_and_europe_pmc(records: dict[str, etree._Element]) -> None:
+    dois = [str(_doi(record)) for record in records.values()] + [str(found["doi"]) for found in _europepmc()]
+    pmcids = [
+        _text(pmcid)
+        for record in records.values()
+        for pmcid in record.iterfind("PubmedData/ArticleIdList/ArticleId[@IdType='pmc']")
+    ] + [str(found["pmcid"]) for found in _europepmc() if "pmcid" in found]
+    for values in (dois, pmcids):
+        assert [value for value, count in Counter(values).items() if count > 1] == []
+    assert len(pmcids) >= 15
+
+
+def test_links_between_records_resolve_in_both_directions(records: dict[str, etree._Element]) -> None:
+    backwards = {value: key for key, value in OPPOSITE.items()}
+    both = {**OPPOSITE, **backwards}
+    seen: set[str] = set()
+    for pmid, record in records.items():
+        for kind, other in _links(record):
+            seen.add(kind)
+            assert (both[kind], pmid) in set(_links(records[other])), (pmid, kind)
+    assert seen == set(both)
+
+
+def test_a_link_and_its_publication_type_agree(records: dict[str, etree._Element]) -> None:
+    expected = {
+        "RetractionIn": "Retracted Publication",
+        "RetractionOf": "Retraction of Publication",
+        "ExpressionOfConcernFor": "Expression of Concern",
+        "ErratumFor": "Published Erratum",
+        "UpdateIn": "Preprint",
+        "CommentOn": "Comment",
+    }
+    for pmid, record in records.items():
+        for kind, _ in _links(record):
+            if kind in expected:
+                assert expected[kind] in _types(record), pmid
+
+
+def test_trial_numbers_stand_in_the_data_banks_and_in_the_abstracts(records: dict[str, etree._Element]) -> None:
+    numbers: list[str] = []
+    for pmid, record in records.items():
+        listed = [_text(number) for number in record.iter("AccessionNumber")]
+        assert listed == sorted(set(re.findall(r"NCT\d{8}", _abstract(record)))), pmid
+        numbers += listed
+    assert "NCT90000001" in numbers
+    assert len(numbers) == len(set(numbers))
+
+
+def test_authorship_shapes_are_all_present(records: dict[str, etree._Element]) -> None:
+    shapes: set[str] = set()
+    for record in records.values():
+        authors = record.findall("MedlineCitation/Article/AuthorList/Author")
+        groups = [author for author in authors if author.find("CollectiveName") is not None]
+        if not authors and record.find("MedlineCitation") is not None:
+            shapes.add("none")
+        if groups and len(groups) == len(authors):
+            shapes.add("group only")
+        if groups and len(groups) < len(authors):
+            shapes.add("group among persons")
+        shapes |= {"suffix" for author in authors if author.find("Suffix") is not None}
+        shapes |= {"orcid" for author in authors if author.find("Identifier[@Source='ORCID']") is not None}
+    assert shapes == {"none", "group only", "group among persons", "suffix", "orcid"}
+
+
+def test_a_letter_has_no_abstract_and_a_chapter_is_a_book_record(records: dict[str, etree._Element]) -> None:
+    assert any("Letter" in _types(record) and not _abstract(record) for record in records.values())
+    chapters = [record for record in records.values() if record.tag == "PubmedBookArticle"]
+    assert len(chapters) == 1
+    assert chapters[0].find("BookDocument/Sections") is not None
+
+
+def test_titles_hold_mathml_and_a_translation(records: dict[str, etree._Element]) -> None:
+    titles = [record.find("MedlineCitation/Article/ArticleTitle") for record in records.values()]
+    assert any(title is not None and title.find(MATHML) is not None for title in titles)
+    translated = {
+        record.findtext("MedlineCitation/Article/Language"): _title(record)
+        for record in records.values()
+        if record.find("MedlineCitation/Article/VernacularTitle") is not None
+    }
+    assert set(translated) == {"spa", "ger"}
+    assert all(title.startswith("[") and title.endswith("].") for title in translated.values())
+
+
+def test_an_abstract_holds_sub_sup_italics_and_less_than_signs_that_are_text(
+    records: dict[str, etree._Element],
+) -> None:
+    assert any(
+        all(record.find(f".//AbstractText//{tag}") is not None for tag in ("sub", "sup", "i"))
+        and "P<0.001" in _abstract(record)
+        for record in records.values()
+    )
+
+
+def test_one_issue_date_is_free_text(records: dict[str, etree._Element]) -> None:
+    dates = [date for record in records.values() if (date := record.findtext(".//JournalIssue/PubDate/MedlineDate"))]
+    assert dates == ["2012 Dec-2013 Jan"]
+
+
+def test_one_abstract_gives_orders_and_one_carries_a_token_that_looks_like_a_reference(
+    records: dict[str, etree._Element],
+) -> None:
+    orders = [pmid for pmid, record in records.items() if "ignore all previous instructions" in _abstract(record)]
+    canaries = [pmid for pmid, record in records.items() if CANARY in _abstract(record)]
+    assert len(orders) == 1
+    assert len(canaries) == 1
+    assert orders != canaries
+
+
+def test_references_grants_chemicals_and_qualified_headings_are_present(records: dict[str, etree._Element]) -> None:
+    for path in (
+        "PubmedData/ReferenceList/Reference/ArticleIdList",
+        "MedlineCitation/Article/GrantList/Grant",
+        "MedlineCitation/ChemicalList/Chemical",
+        "MedlineCitation/MeshHeadingList/MeshHeading/QualifierName",
+        "MedlineCitation/KeywordList/Keyword",
+        "MedlineCitation/CoiStatement",
+    ):
+        assert any(record.find(path) is not None for record in records.values()), path
+
+
+def test_europe_pmc_records_are_four_preprints_a_pmc_only_and_an_agricola_record(
+    records: dict[str, etree._Element],
+) -> None:
+    found = _europepmc()
+    assert Counter(record["source"] for record in found) == {"PPR": 4, "PMC": 1, "AGR": 1}
+    for record in found:
+        assert isinstance(record["pubYear"], str)
+        assert isinstance(record["citedByCount"], int)
+        if record["source"] == "PPR":
+            assert record["pubTypeList"]["pubType"] == ["Preprint"]
+            assert "journalInfo" not in record
+    assert any("<h4>" in record.get("abstractText", "") for record in found)
+    assert any("abstractText" not in record for record in found)
+    links = [link for record in found for link in record.get("commentCorrectionList", {}).get("commentCorrection", [])]
+    assert [link["type"] for link in links] == ["Preprint of"]
+    assert all(link["source"] == "MED" and link["id"] in records for link in links)
+
+
+def test_no_two_records_share_a_run_of_eight_words(records: dict[str, etree._Element]) -> None:
+    texts = {pmid: f"{_title(record)} {_abstract(record)}" for pmid, record in records.items()}
+    for found in _europepmc():
+        texts[found["id"]] = f"{found['title']} {re.sub(r'<[^>]+>', ' ', found.get('abstractText', ''))}"
+    owner: dict[tuple[str, ...], str] = {}
+    shared: list[tuple[str, str, str]] = []
+    for name, text in texts.items():
+        words = re.findall(r"\w+", text.lower())
+        for run in {tuple(words[start : start + SHARED_RUN]) for start in range(len(words) - SHARED_RUN + 1)}:
+            if run in owner:
+                shared.append((owner[run], name, " ".join(run)))
+            owner[run] = name
+    assert owner
+    assert shared == []
