@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+from urllib.parse import urlencode
 
 from literature_agent.errors import ErrorKind
 
@@ -37,6 +38,7 @@ class Answer:
     body: bytes
     content_type: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    """Names in lower case."""
 
     def looks_like_html(self) -> bool:
         """Whether a page came where data was asked for (maintenance note, bot check, proxy)."""
@@ -54,3 +56,29 @@ class TransientAnswer(Exception):  # a signal to the retry loop, never seen by a
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One request on the wire, for those who watch: no query, no credentials."""
+
+    source: str
+    service: ServiceName
+    path: str
+    number: int
+    """Counted from 1; above 1 it is a repetition."""
+    status: int | None
+    """None when no whole answer came."""
+    size: int
+    """Bytes of the decoded body."""
+    fault: str = ""
+    """What went wrong on the wire."""
+    queued_s: float = 0.0
+    """Time spent waiting for its turn."""
+
+
+def describe(request: Request) -> str:
+    """The request in one line, as provenance gives it: method, path, parameters; never credentials."""
+    parameters = urlencode((*request.params, *(request.form or ())), safe=',:*[]()"/')
+    line = f"{'GET' if request.form is None else 'POST'} {request.path}"
+    return f"{line}?{parameters}" if parameters else line

@@ -1,0 +1,191 @@
+"""One exchange over the wire. The only module that imports httpx, so that the rest loads without it."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.request import getproxies, proxy_bypass
+
+import httpx
+from opentelemetry import trace
+from opentelemetry.instrumentation.utils import suppress_http_instrumentation
+
+from literature_agent.errors import ConfigurationError
+from literature_agent.transport.messages import Answer, TransientAnswer
+from literature_agent.transport.secrets import Secrets
+
+_LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=15)
+
+# What we offer and can bound: one layer of these grows a 64 kB read to some 64 MB at most, several layers without end.
+_CODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
+
+
+class TooLarge(Exception):
+    """The body is beyond the cap; the connection was closed."""
+
+
+class BadCertificate(Exception):
+    """The server's certificate is not trusted here."""
+
+
+class Untreatable(Exception):
+    """The answer cannot be read, however often one asks."""
+
+
+class DirectOrProxied(httpx.AsyncBaseTransport):
+    """Real connections, through the proxies that the environment names (`HTTP_PROXY` ... `NO_PROXY`).
+
+    httpx's own client logs each address in full and is therefore not used: the key is part of it (K118).
+    """
+
+    def __init__(self) -> None:
+        self._proxies = getproxies()
+        self._ways: dict[str | None, httpx.AsyncHTTPTransport] = {}
+        self._tls: ssl.SSLContext | None = None
+
+    def _way(self, url: httpx.URL) -> httpx.AsyncHTTPTransport:
+        proxy = self._proxies.get(url.scheme) or self._proxies.get("all") or None
+        if proxy is not None and proxy_bypass(url.netloc.decode("ascii")):
+            proxy = None
+        if proxy not in self._ways:
+            self._ways[proxy] = self._build(proxy)
+        return self._ways[proxy]
+
+    def _build(self, proxy: str | None) -> httpx.AsyncHTTPTransport:
+        if self._tls is None:
+            try:
+                self._tls = httpx.create_ssl_context()
+            except (OSError, ssl.SSLError) as fault:
+                raise ConfigurationError(
+                    f"The certificates named by SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({type(fault).__name__}).",
+                    recovery="Correct or unset SSL_CERT_FILE and SSL_CERT_DIR.",
+                ) from None
+        if proxy is None:
+            return httpx.AsyncHTTPTransport(verify=self._tls, limits=_LIMITS)
+        refused = ""
+        try:
+            return httpx.AsyncHTTPTransport(
+                verify=self._tls, limits=_LIMITS, proxy=proxy if "://" in proxy else f"http://{proxy}"
+            )
+        except ImportError:
+            refused = "is a SOCKS proxy, which needs the package `socksio`"
+        except (ValueError, httpx.InvalidURL):
+            refused = "is not usable"
+        # Not the address itself: it may hold a password.
+        raise ConfigurationError(
+            f"The proxy that the environment names {refused}.",
+            recovery="Correct HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY.",
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        return await self._way(request.url).handle_async_request(request)
+
+    async def aclose(self) -> None:
+        ways, self._ways = list(self._ways.values()), {}
+        for way in ways:
+            await way.aclose()
+
+
+@dataclass(frozen=True)
+class Wire:
+    """What every exchange of one transport has in common."""
+
+    network: httpx.AsyncBaseTransport
+    secrets: Secrets
+    read_timeout: float
+    """Longest wait for the next part of a body, seconds."""
+    max_body: int
+    """Cap of a decoded body, bytes."""
+
+    async def exchange(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        *,
+        in_time: Callable[[], None],
+        marks: Mapping[str, str | int],
+    ) -> Answer:
+        """Send one request and read its answer whole, cleaned of secrets, in a span that bears `marks`.
+
+        `in_time` is called after each part of the body and raises when the deadline has passed.
+
+        Raises:
+            TransientAnswer: no connection, or it broke off.
+            TooLarge, BadCertificate, Untreatable: as they say.
+        """
+        fault: Exception
+        tracer = trace.get_tracer("literature_agent")
+        # Instrumentation of httpx would write the whole address, and with it the key, into spans of its own (K118).
+        with (
+            tracer.start_as_current_span(
+                "http attempt", kind=trace.SpanKind.CLIENT, record_exception=False, set_status_on_exception=False
+            ) as span,
+            suppress_http_instrumentation(),
+        ):
+            span.set_attributes({**marks, "http.request.method": method})
+            try:
+                answer = await self._exchange(method, url, headers, content, in_time)
+            except httpx.ConnectTimeout:
+                fault = TransientAnswer("no connection in time")
+            except httpx.TimeoutException:
+                fault = TransientAnswer("no answer in time", kind="timeout")
+            except httpx.ConnectError as refused:
+                reason = self.secrets.hide(str(refused))
+                if "CERTIFICATE_VERIFY_FAILED" in reason:
+                    fault = BadCertificate(reason)
+                else:
+                    fault = TransientAnswer(f"no connection ({reason})" if reason else "no connection")
+            except httpx.ProxyError as refused:
+                fault = TransientAnswer(f"the proxy refused ({self.secrets.hide(str(refused))})")
+            except httpx.TransportError:
+                fault = TransientAnswer("the connection broke off")
+            except httpx.DecodingError:
+                fault = TransientAnswer("the compressed body is damaged", kind="invalid_response")
+            except BaseException as other:
+                span.set_attribute("error.type", type(other).__name__)
+                raise
+            else:
+                span.set_attributes(
+                    {"http.response.status_code": answer.status, "http.response.body.size": len(answer.body)}
+                )
+                return answer
+            span.set_attribute("error.type", str(fault))
+            # Raised here and not above: the errors of httpx hold the request, and with it the key (K118).
+            raise fault
+
+    async def _exchange(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        in_time: Callable[[], None],
+    ) -> Answer:
+        # Reading is timed from part to part: a large article may take its time over a slow link (K044).
+        timeout = httpx.Timeout(self.read_timeout, connect=min(10.0, self.read_timeout)).as_dict()
+        request = httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": timeout})
+        response = await self.network.handle_async_request(request)
+        try:
+            coding = response.headers.get("content-encoding", "").strip().lower()
+            if coding not in _CODINGS:
+                raise Untreatable("the body is compressed in a way that was not offered")
+            length = response.headers.get("content-length", "")
+            if length.isascii() and length.isdigit() and int(length) > self.max_body:
+                raise TooLarge
+            body = bytearray()
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > self.max_body:
+                    raise TooLarge
+                in_time()
+        finally:
+            await response.aclose()
+        return Answer(
+            status=response.status_code,
+            body=self.secrets.hide_bytes(bytes(body)),
+            content_type=self.secrets.hide(response.headers.get("content-type", "")),
+            headers={name.lower(): self.secrets.hide(value) for name, value in response.headers.items()},
+        )
