@@ -297,3 +297,87 @@ def test_no_two_records_share_a_run_of_eight_words(records: dict[str, etree._Ele
             owner[run] = name
     assert owner
     assert shared == []
+
+
+def _doi_set(records: dict[str, etree._Element]) -> set[str]:
+    return {str(_doi(record)) for record in records.values()}
+
+
+def test_full_texts_belong_to_records_of_the_corpus_and_are_whole(records: dict[str, etree._Element]) -> None:
+    only_in_pmc = {found["pmcid"]: found for found in _europepmc() if found["source"] == "PMC"}
+    paths = sorted(CORPUS.glob("PMC*.xml"))
+    assert len(paths) == 7
+    for path in paths:
+        article = _parse(path)
+        ids = {
+            str(found.get("pub-id-type")): _text(found) for found in article.iterfind("front/article-meta/article-id")
+        }
+        assert ids.get("pmcid", f"PMC{ids.get('pmc')}") == path.stem
+        title = _text(article.find("front/article-meta/title-group/article-title"))
+        if path.stem in only_in_pmc:
+            assert "pmid" not in ids
+            assert (ids["doi"], title) == (only_in_pmc[path.stem]["doi"], only_in_pmc[path.stem]["title"])
+        else:
+            record = records[ids["pmid"]]
+            assert record.findtext("PubmedData/ArticleIdList/ArticleId[@IdType='pmc']") == path.stem
+            assert (ids["doi"], title) == (_doi(record), _title(record).removesuffix("."))
+        headings = {_text(heading).lower() for heading in article.iterfind("body/sec/title")}
+        assert headings & {"methods", "materials and methods"}, path.name
+        assert {"results", "discussion"} <= headings, path.name
+        assert article.find(".//table-wrap/table/tbody/tr/td") is not None, path.name
+        assert article.find(".//fig/caption") is not None, path.name
+        assert article.find("front/article-meta/permissions/license") is not None, path.name
+        cited = [_text(found) for found in article.iterfind("back/ref-list/ref//pub-id[@pub-id-type='pmid']")]
+        assert cited, path.name
+        assert set(cited) <= set(records), path.name
+
+
+def test_open_access_records_outside_pubmed_have_their_full_text() -> None:
+    for found in _europepmc():
+        if found["isOpenAccess"] == "Y":
+            assert (CORPUS / f"{found['pmcid']}.xml").is_file(), found["id"]
+
+
+def test_full_texts_come_in_both_forms_of_identifier_and_with_floats_in_and_out_of_the_text() -> None:
+    articles = [_parse(path) for path in sorted(CORPUS.glob("PMC*.xml"))]
+    kinds = {str(found.get("pub-id-type")) for article in articles for found in article.iter("article-id")}
+    assert {"pmc", "pmcid", "pmcid-ver"} <= kinds
+    assert any(article.find("floats-group/table-wrap") is not None for article in articles)
+    assert any(article.find("body//p/table-wrap") is not None for article in articles)
+    assert any(article.find("body/p") is not None for article in articles)
+    assert any(article.find("body/sec/sec") is not None for article in articles)
+
+
+def test_preprint_rows_carry_versions_and_end_in_the_record_that_europe_pmc_has(
+    records: dict[str, etree._Element],
+) -> None:
+    rows: list[dict[str, Any]] = json.loads((CORPUS / "biorxiv.json").read_text(encoding="utf-8"))["collection"]
+    assert len(rows) == 12
+    assert len({(row["doi"], row["version"]) for row in rows}) == len(rows)
+    assert {row["server"] for row in rows} == {"bioRxiv", "medRxiv"}
+    latest: dict[str, dict[str, Any]] = {}
+    for row in sorted(rows, key=lambda row: int(row["version"])):
+        assert row["doi"].startswith("10.5555/synthetic.")
+        assert row["doi"] not in latest or row["date"] > latest[row["doi"]]["date"]
+        assert row["published"] == "NA" or row["published"] in _doi_set(records)
+        latest[row["doi"]] = row
+    assert len(latest) < len(rows)
+    for found in _europepmc():
+        if found["source"] == "PPR":
+            assert latest[found["doi"]]["title"] == found["title"].removesuffix(".")
+            assert found["bookOrReportDetails"]["publisher"].startswith(latest[found["doi"]]["server"])
+            assert int(latest[found["doi"]]["version"]) == found.get("versionNumber", 1)
+
+
+def test_trials_point_to_papers_that_name_them(records: dict[str, etree._Element]) -> None:
+    studies: list[dict[str, Any]] = json.loads((CORPUS / "trials.json").read_text(encoding="utf-8"))["studies"]
+    sections = [study["protocolSection"] for study in studies]
+    numbers = [section["identificationModule"]["nctId"] for section in sections]
+    assert len(set(numbers)) == len(numbers) == 6
+    for section, number in zip(sections, numbers, strict=True):
+        assert number.startswith("NCT9")
+        assert "Synthetic" in section["identificationModule"]["briefTitle"], number
+        own = [ref["pmid"] for ref in section["referencesModule"]["references"] if ref["type"] != "BACKGROUND"]
+        assert own, number
+        for pmid in own:
+            assert number in [_text(found) for found in records[pmid].iter("AccessionNumber")], number
