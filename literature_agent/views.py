@@ -20,6 +20,7 @@ from literature_agent.artifacts import (
     PMCArticle,
 )
 from literature_agent.ids import IdentifierKind, find_identifiers
+from literature_agent.outputs import LiteratureAggregationOutput
 from literature_agent.results import FetchResult, SearchResult
 
 SNIPPET_CHARACTERS = 400
@@ -325,3 +326,38 @@ def _details(artifact: CitationArtifact) -> Iterator[str]:
 def _short(text: str, limit: int) -> str:
     folded = " ".join(text.split())
     return folded if len(folded) <= limit else folded[: limit - 1] + "…"
+
+
+def view_output(output: LiteratureAggregationOutput, max_characters: int = 6000) -> str:
+    """A finished answer as a parent's model sees it, at most `max_characters` long.
+
+    Summary, themes, gaps, status and limitations, and one line per article (reference, year, study type, marks, title,
+    reason), inside the fence; never an identifier, author or journal. Articles that do not fit are counted.
+    """
+    head = [f"Status: {output.status}", FENCE_OPEN, "Summary: " + output.summary]
+    tail = [f"Theme: {theme.name}: {theme.description}" for theme in output.key_themes]
+    tail += [f"Gap ({gap.basis}): {gap.description}" for gap in output.research_gaps]
+    tail += [f"Limitation: {sentence}" for sentence in output.limitations]
+    articles = [
+        f"{_heading(artifact, artifact.reference or '')} | {masked(artifact.title)} | {artifact.relevance or ''}"
+        for artifact in output.relevant_articles
+    ]
+    frame = len("\n".join([*head, FENCE_CLOSE])) + 60
+    lines, used, left_out = list(head), frame, 0
+    for line in [*articles, *tail]:
+        if used + len(line) + 1 > max_characters:
+            left_out += 1
+            continue
+        lines.append(line)
+        used += len(line) + 1
+    if left_out:
+        lines.append(f"({left_out} more lines did not fit; the whole answer is kept by the caller.)")
+    text = "\n".join([*lines, FENCE_CLOSE])
+    if len(text) <= max_characters:
+        return text
+    return text[: max_characters - len(FENCE_CLOSE) - 2].rsplit(" ", 1)[0] + "…\n" + FENCE_CLOSE
+
+
+def masked(text: str, lookup: Lookup | None = None) -> str:
+    """`text` of a paper on one line as a model may see it."""
+    return "".join(piece.text for piece in mask(text, lookup))

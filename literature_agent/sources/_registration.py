@@ -36,10 +36,14 @@ class Source:
     fetch_tool: str
     guide: str
     """Name of the prompt guide under `prompts/sources/`."""
+    fetches: tuple[str, ...]
+    """Identifier kinds its fetch takes, its own first: `pmid`, `pmcid`, `doi`, `nct`, `epmc` (`SRC:id`)."""
     filters: frozenset[str]
     """Names of the filters its search takes beyond `query`, `max_results` and `page`."""
     build: Callable[[Transport], SourceTools]
     """The tools of this source over one transport."""
+    tools: type[Any]
+    """Class of what `build` gives: its methods named by `search_tool` and `fetch_tool` carry the schema a model sees."""
     enabled: Callable[[Settings], bool]
     leaves: str
     """What leaves the machine and to whom, in one sentence for `doctor` and the README."""

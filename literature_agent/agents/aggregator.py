@@ -1,0 +1,312 @@
+"""`LiteratureAggregator`: one question in, one checked answer out."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Self
+
+from pydantic import ValidationError
+from pydantic_ai import Agent, CancellationToken, ModelRetry, RunContext, Tool, ToolOutput, ToolReturn
+from pydantic_ai.exceptions import AgentRunError, RunCancelled, RunTimedOut, UsageLimitExceeded, UserError
+from pydantic_ai.models import Model
+from pydantic_ai.usage import RunUsage as ModelUsage
+from pydantic_ai.usage import UsageLimits
+
+from literature_agent.agents.answer import Ending, write_answer
+from literature_agent.agents.briefing import brief
+from literature_agent.agents.compose import compose
+from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
+from literature_agent.agents.papers import papers_of, searches_of
+from literature_agent.agents.run import Run
+from literature_agent.agents.toolset import build_toolset
+from literature_agent.custody import Custody, Event, Observer
+from literature_agent.errors import InvalidInputError
+from literature_agent.integrity import Desk, review
+from literature_agent.ledger import Ledger
+from literature_agent.outputs import (
+    MAX_QUESTION_CHARACTERS,
+    AggregationDraft,
+    AggregationRequest,
+    Budget,
+    LiteratureAggregationOutput,
+)
+from literature_agent.prompts import load_prompt
+from literature_agent.registry import ArtifactRegistry
+from literature_agent.settings import Settings, load_settings
+from literature_agent.sources import Source, select_sources
+from literature_agent.sync import run_in_own_loop
+from literature_agent.transport import Transport
+from literature_agent.views import view_output
+
+OUTPUT_TOOL = "submit_answer"
+# Beyond the repair rounds of the checks, arguments that can't be parsed get this many more attempts.
+PARSE_ATTEMPTS = 2
+
+RegistryOf = Callable[[RunContext[Any]], ArtifactRegistry | None]
+
+
+class LiteratureAggregator:
+    """The literature sub-agent.
+
+    Built once, it holds no run: every run gets its own ledger and, unless the caller hands one in, its own registry.
+    `async with` keeps one HTTP client for several runs; without it each run opens and closes its own.
+
+    Args:
+        model: model name as pydantic-ai writes it, a model object, or None: the setting `MODEL`, else `extractive`.
+        sources: names of the sources to ask; None: those of the settings.
+        settings: None: from the environment.
+        budget: limits of a run that brings none of its own.
+
+    Raises:
+        InvalidInputError: unknown source or model name.
+        ConfigurationError: a setting or key is missing or wrong.
+    """
+
+    def __init__(
+        self,
+        model: Model | str | None = None,
+        *,
+        sources: Sequence[str] | None = None,
+        settings: Settings | None = None,
+        budget: Budget | None = None,
+    ) -> None:
+        self.settings = settings if settings is not None else load_settings()
+        self.budget = budget if budget is not None else Budget()
+        self.sources = select_sources(sources, self.settings)
+        self.model = model
+        if model is not None:
+            resolve_model(model)
+        self.agent = _build_agent(self.sources, self.settings)
+        self._transport: Transport | None = None
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self._transport = await self._stack.enter_async_context(Transport(self.settings))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._transport = None
+        await self._stack.aclose()
+
+    async def run(
+        self,
+        question: str | AggregationRequest,
+        *,
+        model: Model | str | None = None,
+        registry: ArtifactRegistry | None = None,
+        budget: Budget | None = None,
+        on_event: Observer | None = None,
+        cancellation_token: CancellationToken | None = None,
+        **limits: Any,
+    ) -> LiteratureAggregationOutput:
+        """Answer one question. `limits` are the other members of `AggregationRequest`.
+
+        Whatever happens on the way, what was found comes back in a typed output; its `status` says how the run ended.
+
+        Raises:
+            InvalidInputError: the request is refused (empty question, unknown source, bad date ...).
+            ConfigurationError: a key or setting is missing or wrong.
+            asyncio.CancelledError: the task itself was cancelled; what was found stays in the caller's registry.
+        """
+        request = read_request(question, limits)
+        sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
+        chosen = resolve_model(model or self.model or self.settings.model or EXTRACTIVE)
+        limit = budget if budget is not None else self.budget
+        async with self._open(request, sources, registry, on_event) as run:
+            return await self._carry_out(run, chosen, limit, cancellation_token)
+
+    def run_sync(self, question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
+        """`run`, for code that is not async; works inside a running event loop too."""
+        return run_in_own_loop(lambda: self.run(question, **options))
+
+    def as_tool(
+        self,
+        *,
+        registry: ArtifactRegistry | RegistryOf | None = None,
+        name: str = "literature_aggregator",
+        budget: Budget | None = None,
+        max_characters: int = 6000,
+    ) -> Tool[Any]:
+        """This sub-agent as a tool of a larger agent. Without a model of its own it uses the parent's.
+
+        The parent's model sees summary, themes, gaps, status, limitations and one line per article, never an identifier;
+        the tool's metadata carries the whole output.
+        """
+
+        async def literature_aggregator(ctx: RunContext[Any], request: AggregationRequest) -> ToolReturn:
+            """Search the biomedical literature and answer a question with checked citations.
+
+            Returns a summary with references, relevant articles with reasons, themes and research gaps. Copy
+            references exactly; never write DOIs, PMIDs, authors or journals yourself.
+            """
+            held = registry(ctx) if callable(registry) else registry
+            output = await self.run(
+                request, model=self.model or ctx.model, registry=held, budget=budget, on_event=None  # type: ignore[arg-type]  # a realtime model is refused by resolve_model
+            )
+            ctx.usage.incr(
+                ModelUsage(
+                    requests=output.usage.requests,
+                    input_tokens=output.usage.input_tokens,
+                    output_tokens=output.usage.output_tokens,
+                    tool_calls=output.usage.tool_calls,
+                )
+            )
+            return ToolReturn(view_output(output, max_characters), metadata=output)
+
+        return Tool(literature_aggregator, name=name, takes_ctx=True)
+
+    @asynccontextmanager
+    async def _open(
+        self,
+        request: AggregationRequest,
+        sources: Sequence[Source],
+        registry: ArtifactRegistry | None,
+        on_event: Observer | None,
+    ) -> AsyncIterator[Run]:
+        async with AsyncExitStack() as stack:
+            shared = self._transport
+            transport = shared if shared is not None else await stack.enter_async_context(Transport(self.settings))
+            run_id = uuid.uuid4().hex
+            held = registry if registry is not None else ArtifactRegistry()
+            ledger = Ledger(run_id)
+            custody = Custody(
+                run_id=run_id,
+                sources=sources,
+                transport=transport,
+                registry=held,
+                ledger=ledger,
+                request=request,
+                observer=on_event,
+            )
+            yield Run(run_id, request, self.settings, held, ledger, custody, on_event)
+
+    async def _carry_out(
+        self, run: Run, model: Model, budget: Budget, token: CancellationToken | None
+    ) -> LiteratureAggregationOutput:
+        custody = run.custody
+        started = custody.now()
+        custody.tell(Event(kind="started", text=f"Model {model_name(model)}", run_id=run.run_id))
+        usage = ModelUsage()
+        ending: Ending | None = None
+        draft: AggregationDraft | None = None
+        try:
+            async with custody.deadline(budget.deadline_s):
+                given = [await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)]
+                result = await self.agent.run(
+                    brief(run.request, [source.name for source in custody.sources], given),
+                    deps=run,
+                    model=model,
+                    usage=usage,
+                    usage_limits=_limits(budget),
+                    timeout=custody.remaining_s(),
+                    cancellation_token=token,
+                )
+                draft = result.output
+        except RunTimedOut:
+            ending = Ending("deadline", "The deadline was reached before the model had finished.")
+        except RunCancelled:
+            ending = Ending("cancelled", "The run was cancelled before the model had finished.")
+        except UsageLimitExceeded as reached:
+            ending = Ending("budget", f"The budget was used up before the model had finished: {reached.message}.")
+        except (AgentRunError, UserError) as broken:
+            ending = Ending("model", f"The model did not finish: {_first_sentence(broken.message)}")
+        if draft is None:
+            draft = run.last_draft or compose(
+                run.request.question, papers_of(run), searches_of(run), run.request.max_articles
+            )
+        output = write_answer(
+            run, draft, model=model_name(model), usage=usage, ending=ending, started=started, finished=custody.now()
+        )
+        custody.tell(Event(kind="finished", text=f"Finished: {output.status}", run_id=run.run_id, status=output.status))
+        return output
+
+
+def read_request(question: str | AggregationRequest, limits: dict[str, Any]) -> AggregationRequest:
+    """The request that a question and its limits make.
+
+    Raises:
+        InvalidInputError: in one sentence, what was wrong and what to do.
+    """
+    if isinstance(question, AggregationRequest):
+        request = question if not limits else AggregationRequest(**{**question.model_dump(), **_given(limits)})
+    else:
+        unknown = sorted(set(limits) - set(AggregationRequest.model_fields))
+        if unknown:
+            raise InvalidInputError(f"Unknown option {unknown[0]!r}: use {', '.join(AggregationRequest.model_fields)}.")
+        try:
+            request = AggregationRequest(question=question, **_given(limits))
+        except ValidationError as refused:
+            first = refused.errors(include_url=False)[0]
+            raise InvalidInputError(
+                f"{'.'.join(str(part) for part in first['loc'])}={first['input']!r}: {first['msg']}."
+            ) from None
+    text = request.question.strip()
+    if not any(character.isalnum() for character in text):
+        raise InvalidInputError("The question is empty.", recovery="Ask a question in words.")
+    if len(text) > MAX_QUESTION_CHARACTERS:
+        raise InvalidInputError(
+            f"The question has {len(text):,} characters; at most {MAX_QUESTION_CHARACTERS:,} are read.",
+            recovery="Shorten it; pass searches with `searches=`.",
+        )
+    return request
+
+
+def _given(limits: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in limits.items() if value is not None}
+
+
+def _build_agent(sources: Sequence[Source], settings: Settings) -> Agent[Run, AggregationDraft]:
+    agent = Agent(
+        name="literature_aggregator",
+        deps_type=Run,
+        output_type=ToolOutput(
+            AggregationDraft,
+            name=OUTPUT_TOOL,
+            description="Submit the whole answer, once, when the research is done.",
+            max_retries=settings.repair_rounds + PARSE_ATTEMPTS,
+        ),
+        instructions=instructions(sources),
+        toolsets=[build_toolset(sources)],
+    )
+    agent.output_validator(_check_draft)
+    return agent
+
+
+def instructions(sources: Sequence[Source]) -> str:
+    """The fixed instructions: the aggregator's prompt and one guide per source. Constant within a run."""
+    guides = dict.fromkeys(source.guide for source in sources)
+    return "\n\n".join([load_prompt("literature_aggregator"), *(load_prompt(f"sources/{guide}") for guide in guides)])
+
+
+async def _check_draft(ctx: RunContext[Run], draft: AggregationDraft) -> AggregationDraft:
+    """Send back for repair what the checks refuse, at most `repair_rounds` times; after that, code cuts."""
+    run = ctx.deps
+    run.last_draft = draft
+    if not run.ledger.search_log() and run.repair_rounds < run.settings.repair_rounds:
+        run.repair_rounds += 1
+        raise ModelRetry(f"{load_prompt('repair')}\n- No search was made yet: search first, then answer.")
+    problems = review(draft, Desk(run.registry, run.ledger, run.request.question))
+    if problems and run.repair_rounds < run.settings.repair_rounds:
+        run.repair_rounds += 1
+        run.tell(Event(kind="repair_asked", text=f"{len(problems)} points to mend", run_id=run.run_id))
+        raise ModelRetry("\n".join([load_prompt("repair"), *(str(problem) for problem in problems)]))
+    return draft
+
+
+def _limits(budget: Budget) -> UsageLimits:
+    from decimal import Decimal
+
+    return UsageLimits(
+        request_limit=budget.max_requests,
+        tool_calls_limit=budget.max_tool_calls,
+        total_tokens_limit=budget.max_tokens,
+        cost_limit=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),
+    )
+
+
+def _first_sentence(message: str) -> str:
+    folded = " ".join(message.split())
+    return folded[:300]

@@ -1,0 +1,176 @@
+"""From a draft to the answer: checks applied, every bibliographic fact and every count put in by code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from pydantic_ai.usage import RunUsage as ModelUsage
+
+from literature_agent.agents.models import EXTRACTIVE, EXTRACTIVE_NOTE
+from literature_agent.agents.run import Run
+from literature_agent.artifacts import Artifact, CitationArtifact
+from literature_agent.integrity import CitedArticle, Desk, Settled, settle
+from literature_agent.ledger import SourceCoverage
+from literature_agent.outputs import (
+    AggregationDraft,
+    ExcludedWork,
+    LiteratureAggregationOutput,
+    OutputStatus,
+    RunUsage,
+)
+
+
+class Ending(NamedTuple):
+    """Why a run ended before the model had finished."""
+
+    kind: Literal["deadline", "cancelled", "budget", "model"]
+    sentence: str
+
+
+def write_answer(
+    run: Run,
+    draft: AggregationDraft,
+    *,
+    model: str,
+    usage: ModelUsage,
+    ending: Ending | None,
+    started: datetime,
+    finished: datetime,
+) -> LiteratureAggregationOutput:
+    """The output of a run. Counts, coverage and search log come from the ledger, facts about papers from the registry."""
+    desk = Desk(run.registry, run.ledger, run.request.question)
+    settled = settle(draft, desk, max_articles=run.request.max_articles, repair_rounds=run.repair_rounds)
+    coverage = run.ledger.coverage()
+    status = _status(coverage, ending, found=bool(run.ledger.shown_references()))
+    nothing = _nothing_found(status, coverage)
+    if nothing:
+        settled = Settled(nothing, (), (), settled.gaps, settled.integrity)
+    articles = [_article(cited, rank, len(settled.articles), desk) for rank, cited in enumerate(settled.articles)]
+    output = LiteratureAggregationOutput(
+        run_id=run.run_id,
+        question=run.request.question,
+        summary=settled.summary or "The model gave no summary that could be kept; see the articles.",
+        relevant_articles=tuple(articles),
+        articles_analyzed=run.ledger.count_analyzed(run.registry),
+        key_themes=settled.themes,
+        research_gaps=settled.gaps,
+        status=status,
+        limitations=tuple(_limitations(run, settled, articles, coverage, ending, model)),
+        coverage=coverage,
+        search_log=run.ledger.search_log(),
+        excluded=_excluded(run, settled),
+        integrity=settled.integrity,
+        usage=RunUsage(
+            requests=usage.requests,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            tool_calls=usage.tool_calls,
+            cost_usd=None if usage.cost is None else float(usage.cost),
+        ),
+        model=model,
+        started_at=started,
+        duration_s=round((finished - started).total_seconds(), 3),
+    )
+    return output.attach(run.registry)
+
+
+def _article(cited: CitedArticle, rank: int, of: int, desk: Desk) -> Artifact:
+    """The completed record with its reason; the score falls evenly with the rank that the model gave."""
+    artifact = desk.work(cited.reference)
+    assert artifact is not None  # `settle` keeps only references of held works
+    return artifact.model_copy(  # type: ignore[return-value]  # the registry holds nothing but members of the union
+        update={
+            "reference": cited.reference,
+            "relevance": cited.reason,
+            "relevance_score": round(1 - rank / of, 3),
+            "quotes": cited.quotes,
+        }
+    )
+
+
+def _status(coverage: Sequence[SourceCoverage], ending: Ending | None, *, found: bool) -> OutputStatus:
+    asked = [source for source in coverage if source.asked]
+    answered = [source for source in asked if source.answered]
+    if ending is not None and not asked:
+        return "partial" if ending.kind != "model" else "failed"
+    if not answered and not found:
+        return "failed"
+    if ending is not None or any(source.failed for source in asked):
+        return "partial"
+    return "complete" if found else "no_evidence"
+
+
+def _nothing_found(status: OutputStatus, coverage: Sequence[SourceCoverage]) -> str | None:
+    """The summary of a run that found nothing: written by code, so that it claims nothing."""
+    if status == "no_evidence":
+        names = ", ".join(source.source for source in coverage if source.answered)
+        return f"No evidence was found: every search was answered ({names}) and none had a match. See the search log."
+    if status == "failed":
+        if not any(source.asked for source in coverage):
+            return "No answer: no search was made. This says nothing about the literature."
+        names = ", ".join(source.source for source in coverage if source.asked)
+        return f"No answer: no source could be reached ({names}). This says nothing about the literature."
+    return None
+
+
+def _limitations(
+    run: Run,
+    settled: Settled,
+    articles: Sequence[CitationArtifact],
+    coverage: Sequence[SourceCoverage],
+    ending: Ending | None,
+    model: str,
+) -> list[str]:
+    found: list[str] = []
+    if ending is not None:
+        found.append(ending.sentence)
+    if model == EXTRACTIVE:
+        found.append(EXTRACTIVE_NOTE)
+    found += [f"{failure.source} failed: {failure.message}" for failure in run.ledger.failures()]
+    asked = {source.source for source in coverage if source.asked}
+    not_asked = [source.name for source in run.custody.sources if source.name not in asked]
+    if not_asked:
+        found.append(f"Not asked: {', '.join(not_asked)}.")
+    cut = sum(source.truncated for source in coverage)
+    if cut:
+        found.append(f"{cut} of the searches had more hits than were read.")
+    for artifact in articles:
+        if artifact.correction_status == "retracted":
+            found.append(f"{artifact.reference} has been retracted.")
+        elif artifact.correction_status == "concern":
+            found.append(f"An expression of concern has been published about {artifact.reference}.")
+    preprints = sum(artifact.is_preprint for artifact in articles)
+    if preprints:
+        found.append(f"{preprints} of the {len(articles)} articles are preprints, not peer-reviewed.")
+    unknown_status = sum(artifact.correction_status == "unknown" for artifact in articles)
+    if unknown_status:
+        found.append(f"Whether {unknown_status} of the {len(articles)} articles were corrected or retracted is unknown.")
+    report = settled.integrity
+    if report.unknown_references:
+        found.append(f"{report.unknown_references} references that this run had not shown were cut from the answer.")
+    if report.leaks_cut:
+        found.append(f"{report.leaks_cut} identifiers written by the model were cut, with their sentences.")
+    if report.quotes_dropped:
+        found.append(f"{report.quotes_dropped} quotes that do not stand in the text were dropped.")
+    return found
+
+
+def _excluded(run: Run, settled: Settled) -> tuple[ExcludedWork, ...]:
+    kept = {article.reference for article in settled.articles}
+    excluded = []
+    for reference in run.ledger.shown_references():
+        final = str(run.registry.strongest(reference) or reference)
+        if final in kept:
+            continue
+        kept.add(final)
+        read = run.ledger.is_analyzed(reference)
+        reason = "abstract or full text read; not cited" if read else "screened by title and snippet; not cited"
+        artifact = run.registry.find(final)
+        if artifact is not None and artifact.is_notice:
+            reason = "a notice about another work"
+        elif artifact is not None and artifact.correction_status == "retracted":
+            reason = "retracted"
+        excluded.append(ExcludedWork(reference=final, reason=reason))
+    return tuple(excluded)

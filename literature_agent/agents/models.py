@@ -1,0 +1,55 @@
+"""Which model plays the reader: a name, a model object, or the extractive stand-in."""
+
+from __future__ import annotations
+
+from pydantic_ai import models
+from pydantic_ai.exceptions import UserError
+
+from literature_agent.errors import ConfigurationError, InvalidInputError
+
+EXTRACTIVE = "extractive"
+EXTRACTIVE_NOTE = (
+    "No language model was used: the answer was put together by the `extractive` stand-in, which selects sentences "
+    "from abstracts by rule. Give a model for a written synthesis."
+)
+
+
+def resolve_model(model: models.Model | str) -> models.Model:
+    """The model behind a name such as `anthropic:claude-...`; `extractive` is the built-in stand-in.
+
+    Raises:
+        InvalidInputError: no provider knows the name.
+        ConfigurationError: the provider's key or package is missing.
+    """
+    if not isinstance(model, str):
+        return model
+    name = model.strip()
+    if name == EXTRACTIVE:
+        from literature_agent.agents.extractive import extractive_model
+
+        return extractive_model()
+    try:
+        return models.infer_model(name)
+    except (UserError, ValueError) as refused:
+        message = " ".join(str(refused).split())
+        if "Unknown model" in message or "Unknown provider" in message or ":" not in name:
+            raise InvalidInputError(
+                f"No provider knows the model {name!r}.",
+                recovery="Write it as provider:model, for example `openai:gpt-5.2`, or use `extractive`.",
+            ) from None
+        raise ConfigurationError(
+            f"The model {name!r} can't be used: {message}", recovery="Set the key that the message names."
+        ) from None
+    except ImportError as missing:
+        provider = name.split(":", 1)[0]
+        raise ConfigurationError(
+            f"The model {name!r} needs a package that is not installed ({' '.join(str(missing).split())[:200]}).",
+            recovery=f"Install the extra: pip install 'literature-agent[{provider}]'.",
+        ) from None
+
+
+def model_name(model: models.Model) -> str:
+    """`provider:model` as it stands in `output.model`."""
+    if model.model_name == EXTRACTIVE:
+        return EXTRACTIVE
+    return f"{model.system}:{model.model_name}"

@@ -1,0 +1,31 @@
+"""State of one run: what pydantic-ai calls deps. Agent and toolset hold none of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from literature_agent.custody import Custody, Event, Observer
+from literature_agent.ledger import Ledger
+from literature_agent.outputs import AggregationDraft, AggregationRequest
+from literature_agent.registry import ArtifactRegistry
+from literature_agent.settings import Settings
+
+
+@dataclass
+class Run:
+    """One question on its way to an answer."""
+
+    run_id: str
+    request: AggregationRequest
+    settings: Settings
+    registry: ArtifactRegistry
+    ledger: Ledger
+    custody: Custody
+    observer: Observer | None = None
+    repair_rounds: int = 0
+    last_draft: AggregationDraft | None = field(default=None)
+    """The newest draft that could be read, whether or not it passed the checks."""
+
+    def tell(self, event: Event) -> None:
+        """Hand an event to the listener; a listener that raises does not end the run."""
+        self.custody.tell(event)

@@ -1,0 +1,99 @@
+"""The agent's tools: the sources' own signatures, carried out by custody.
+
+Search tools take what the source's search takes; fetch tools take references only. Everything a call does goes
+through `Custody`, so the toolset holds no run and is built once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MethodType
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool, ToolFailed, ToolReturn
+from pydantic_ai.messages import ModelResponse, ToolCallPart
+from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
+
+from literature_agent.agents.run import Run
+from literature_agent.custody import Call, Shown
+from literature_agent.sources import Source
+
+TOOL_RETRIES = 3
+
+
+def _as_list(value: Any) -> Any:
+    """Models send one value, or a list as JSON text, where a list is wanted (K093, K102)."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text.startswith("["):
+            try:
+                return json.loads(text)
+            except ValueError:
+                return [text]
+        return [part.strip() for part in text.split(",") if part.strip()]
+    return value
+
+
+References = Annotated[
+    list[str],
+    BeforeValidator(_as_list),
+    Field(min_length=1, max_length=25, description="References copied exactly from tool results, at most 25."),
+]
+
+
+async def _fetch(references: References) -> str:
+    raise NotImplementedError  # carried out by custody, see CustodyToolset.call_tool
+
+
+async def current_time() -> str:
+    """Today's date and the time in UTC, for questions that speak of now, recent or last year."""
+    raise NotImplementedError  # carried out by custody
+
+
+@dataclass
+class CustodyToolset(WrapperToolset[Run]):
+    """Hands every call to the run's custody and maps its answer to the framework."""
+
+    async def call_tool(
+        self, name: str, tool_args: dict[str, Any], ctx: RunContext[Run], tool: ToolsetTool[Run]
+    ) -> Any:
+        call = Call(id=ctx.tool_call_id or f"{name}-{ctx.run_step}", turn=ctx.run_step, index=_index_of(ctx))
+        shown: Shown = await ctx.deps.custody.call(name, tool_args, call)
+        if shown.outcome == "correction" and ctx.retry < ctx.max_retries:
+            raise ModelRetry(shown.text)
+        if shown.outcome == "fact":
+            raise ToolFailed(shown.text)
+        return ToolReturn(shown.text, metadata=shown.result)
+
+
+def _index_of(ctx: RunContext[Run]) -> int:
+    """Position of this call among the calls of its turn."""
+    for message in reversed(ctx.messages):
+        if isinstance(message, ModelResponse):
+            calls = [part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart)]
+            return calls.index(ctx.tool_call_id) if ctx.tool_call_id in calls else len(calls)
+    return 0
+
+
+def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
+    """The tools of the given sources, and `current_time`."""
+    tools: list[Tool[Any]] = []
+    names: set[str] = set()
+    for source in sources:
+        if source.search_tool not in names:
+            # An unbound method has the signature that a model must see, less `self`.
+            method = MethodType(getattr(source.tools, source.search_tool), object())
+            tools.append(Tool(method, name=source.search_tool, takes_ctx=False))
+            names.add(source.search_tool)
+        if source.fetch_tool not in names:
+            description = (
+                f"Whole records of papers found in {source.label}: full abstract, MeSH headings, linked works. "
+                "Takes references only; ask for several at once."
+            )
+            tools.append(Tool(_fetch, name=source.fetch_tool, description=description, takes_ctx=False))
+            names.add(source.fetch_tool)
+    tools.append(Tool(current_time, takes_ctx=False))
+    return CustodyToolset(FunctionToolset(tools, max_retries=TOOL_RETRIES))

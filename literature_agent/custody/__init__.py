@@ -1,0 +1,8 @@
+"""The one gate between a model and the tools, for the agent and for MCP alike."""
+
+from __future__ import annotations
+
+from literature_agent.custody.events import Event, EventKind, Observer
+from literature_agent.custody.gate import Call, Custody, Shown
+
+__all__ = ["Call", "Custody", "Event", "EventKind", "Observer", "Shown"]

@@ -1,0 +1,331 @@
+"""Custody: references to identifiers, the call, hold, log, view; one translation of errors.
+
+Registration follows call order: calls of one turn run side by side, but each is held and logged after the calls that
+were opened before it, so the order in which answers arrive never shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from literature_agent.artifacts import CitationArtifact
+from literature_agent.custody.events import Event, Observer
+from literature_agent.errors import InvalidInputError, LiteratureError
+from literature_agent.ids import IdentifierKind, identify
+from literature_agent.ledger import Ledger
+from literature_agent.outputs import AggregationRequest
+from literature_agent.registry import ArtifactRegistry, near, read_reference
+from literature_agent.results import ErrorInfo, FetchResult, SearchResult
+from literature_agent.sources import Source, SourceTools
+from literature_agent.transport import Transport
+from literature_agent.views import View, view_fetch, view_search
+
+T = TypeVar("T")
+
+# Filters of the request that are applied to every search of a source that can apply them.
+_REQUEST_FILTERS = ("date_from", "date_to", "since_entry_date", "languages", "publication_types")
+
+
+class Call(NamedTuple):
+    """One tool call: its id, the turn it belongs to, its place among the calls of that turn."""
+
+    id: str
+    turn: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a model gets back: text, how to take it, and the typed object for everyone else.
+
+    `correction`: mend the call and try again; `fact`: it is so, adapt to it.
+    """
+
+    outcome: Literal["ok", "correction", "fact"]
+    text: str
+    result: SearchResult | FetchResult | None = None
+
+
+@dataclass
+class Custody:
+    """The gate of one run."""
+
+    run_id: str
+    sources: Sequence[Source]
+    transport: Transport
+    registry: ArtifactRegistry
+    ledger: Ledger
+    request: AggregationRequest
+    observer: Observer | None = None
+    _tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
+    _tail: asyncio.Event | None = field(default=None, init=False)
+    _began: float = field(default_factory=time.monotonic, init=False)
+
+    def __post_init__(self) -> None:
+        self._tools = {source.name: source.build(self.transport) for source in self.sources}
+
+    # --- what the doors call ---
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Shown:
+        """Carry out the agent's tool `tool`. Never raises for anything a source or an argument can do wrong."""
+        if tool == "current_time":
+            return Shown("ok", self.now().strftime("%Y-%m-%d %H:%M UTC (%A)"))
+        for source in self.sources:
+            if tool == source.search_tool:
+                return await self._search(source, dict(arguments), call, origin="planned")
+            if tool == source.fetch_tool:
+                return await self._fetch(source, arguments["references"], call)
+        raise KeyError(tool)
+
+    async def given(self, source_name: str, query: str, number: int) -> str:
+        """Run a librarian's own search line, unchanged, and give its view."""
+        source = next((source for source in self.sources if source.name == source_name), None)
+        if source is None:
+            known = ", ".join(s.name for s in self.sources)
+            raise InvalidInputError(f"A given search names the source {source_name!r}: use one of {known}.")
+        shown = await self._search(source, {"query": query}, Call(f"given-{number}", 0, number), origin="given")
+        return shown.text
+
+    def now(self) -> datetime:
+        return self.transport.now()
+
+    def tell(self, event: Event) -> None:
+        """Hand an event to the listener. A listener that raises does not end the run."""
+        if self.observer is None:
+            return
+        timed = event.model_copy(
+            update={"run_id": self.run_id, "elapsed_s": round(time.monotonic() - self._began, 3)}
+        )
+        try:
+            self.observer(timed)
+        except Exception:  # noqa: BLE001  # the listener is the caller's code, and only listens
+            self.observer = None
+
+    # --- search ---
+
+    async def _search(
+        self, source: Source, arguments: dict[str, Any], call: Call, *, origin: Literal["given", "planned"]
+    ) -> Shown:
+        search_id = self.ledger.open_search(call.id, call.turn, call.index)
+        async with self._in_order() as my_turn:
+            started = self.now()
+            filters, notes = self._filters(source, arguments)
+            self.tell(
+                Event(
+                    kind="search_started",
+                    text=f"{source.label}: {arguments.get('query', '')}",
+                    source=source.name,
+                    search_id=search_id,
+                )
+            )
+            result, error = await _outcome(self._tools[source.name].search(**{**arguments, **filters}))
+            await my_turn()
+            if error is not None:
+                result = SearchResult(
+                    status="failed", query_sent=str(arguments.get("query", "")), error=ErrorInfo.of(error)
+                )
+            assert result is not None
+            known = {str(held) for a in result.artifacts if (held := self._known(a)) is not None}
+            references = [str(self.registry.hold(artifact)) for artifact in result.artifacts]
+            new = len({r for r in references if r not in known})
+            self.ledger.close_search(
+                call.id,
+                source=source.name,
+                interface=source.interface,
+                query=str(arguments.get("query", "")),
+                result=result,
+                references=references,
+                new=new,
+                started_at=started,
+                origin=origin,
+            )
+            self._tell_search(source, search_id, result, new)
+            if error is not None:
+                return self._refusal(f"Search {search_id} | {source.name} | failed", error)
+            view = view_search(
+                search_id, source.name, result, references, lookup=self._shown_work, marked=self.registry.find, notes=notes
+            )
+            self._show(view)
+            return Shown("ok", view.text, result)
+
+    def _known(self, artifact: CitationArtifact) -> Any:
+        """Reference of the work if this run has already held it."""
+        return self.registry.work_of(artifact) if self.ledger.has_seen(self.registry.work_of(artifact)) else None
+
+    def _filters(self, source: Source, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """The request's own limits, as far as the source can apply them, and a note for each that it can't."""
+        applied: dict[str, Any] = {}
+        notes: list[str] = []
+        for name in _REQUEST_FILTERS:
+            value = getattr(self.request, name)
+            if value in (None, ()):
+                continue
+            if name in source.filters:
+                applied[name] = list(value) if isinstance(value, tuple) else value
+            else:
+                notes.append(f"{source.label} can't filter by {name}; these hits are not limited by it.")
+        return applied, notes
+
+    def _tell_search(self, source: Source, search_id: str, result: SearchResult, new: int) -> None:
+        if result.status == "failed" and result.error is not None:
+            self.tell(
+                Event(
+                    kind="source_failed",
+                    text=f"{source.label} failed: {result.error.message}",
+                    source=source.name,
+                    search_id=search_id,
+                    status="failed",
+                )
+            )
+            return
+        total = "unknown" if result.total is None else f"{result.total:,}"
+        self.tell(
+            Event(
+                kind="search_finished",
+                text=f"{source.label}: {len(result.artifacts)} of {total}, {new} new",
+                source=source.name,
+                search_id=search_id,
+                status=result.status,
+                found=len(result.artifacts),
+                new=new,
+            )
+        )
+
+    # --- fetch ---
+
+    async def _fetch(self, source: Source, written: Sequence[str], call: Call) -> Shown:
+        wanted, problems = self._identifiers(source, written)
+        if problems:
+            return Shown("correction", "\n".join(problems))
+        async with self._in_order() as my_turn:
+            result, error = await _outcome(self._tools[source.name].fetch(list(wanted)))
+            await my_turn()
+            if error is not None:
+                self.ledger.record_fetch(call.id, call.turn, call.index, source=source.name, asked=len(wanted), error=error)
+                return self._refusal(f"{source.fetch_tool} | failed", error)
+            assert result is not None
+            references = [str(self.registry.hold(artifact)) for artifact in result.artifacts]
+            self.ledger.record_fetch(
+                call.id, call.turn, call.index, source=source.name, asked=len(wanted), references=references
+            )
+            view = view_fetch(
+                result,
+                references,
+                lookup=self._shown_work,
+                marked=self.registry.find,
+                linked=self._linked,
+                not_found=[wanted[i] for i in result.not_found if i in wanted],
+                failed=[(wanted[i], info.message) for i, info in result.failed.items() if i in wanted],
+            )
+            self._show(view)
+            self.tell(
+                Event(
+                    kind="fetch_finished",
+                    text=f"{source.label}: {len(references)} records read",
+                    source=source.name,
+                    found=len(references),
+                )
+            )
+            return Shown("ok", view.text, result)
+
+    def _identifiers(self, source: Source, written: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+        """Identifier the source can fetch -> reference, and a sentence for each thing that is no shown reference."""
+        wanted: dict[str, str] = {}
+        problems: list[str] = []
+        for raw in dict.fromkeys(written):
+            reference = read_reference(raw)
+            canonical = None if reference is None else self.registry.canonical(reference)
+            if canonical is None or not self.ledger.is_shown(str(canonical)):
+                problems.append(self._not_a_shown_reference(raw, source))
+                continue
+            identifier = self._identifier_for(source, str(canonical))
+            if identifier is None:
+                problems.append(f"{canonical} has no record in {source.label}; fetch it with the tool that showed it.")
+            else:
+                wanted[identifier] = str(canonical)
+        return wanted, problems
+
+    def _not_a_shown_reference(self, raw: str, source: Source) -> str:
+        identifier = identify(raw)
+        if identifier is not None:
+            return (
+                f"{raw!r} is an identifier; this tool takes references only. "
+                f"{source.search_tool} with the query {raw!r} shows its reference, if it is there."
+            )
+        meant = near(raw, self.ledger.shown_references())
+        if meant is not None:
+            return f"{raw!r} is mistyped; the reference is {meant}."
+        return f"{raw!r} is unknown; use only references that a tool result has shown."
+
+    def _identifier_for(self, source: Source, reference: str) -> str | None:
+        """An identifier of the work that the source's fetch takes, the source's own first."""
+        copies = self.registry.copies(reference)
+        for kinds in source.fetches:
+            for copy in copies:
+                value = _identifier_of(copy, kinds)
+                if value is not None:
+                    return value
+        return None
+
+    def _linked(self, reference: str) -> list[tuple[str, str]]:
+        """Works of the same family that this run has shown, with what they are to this one."""
+        return [
+            (relation, str(other))
+            for relation, other in self.registry.linked(reference)
+            if self.ledger.is_shown(str(other))
+        ]
+
+    # --- shared ---
+
+    def _show(self, view: View) -> None:
+        for shown in view.shown:
+            self.ledger.show(shown.reference, shown.copy_id, shown.section, shown.end, shown.length)
+
+    def _shown_work(self, kind: IdentifierKind, value: str) -> str | None:
+        reference = self.registry.find_by_identifier(kind, value)
+        return str(reference) if reference is not None and self.ledger.is_shown(str(reference)) else None
+
+    def _refusal(self, head: str, error: LiteratureError) -> Shown:
+        """The one translation of errors: refused input is for the model to mend, everything else is a fact."""
+        if isinstance(error, InvalidInputError):
+            return Shown("correction", f"{head}\n{error.message} {error.recovery}".strip())
+        return Shown(
+            "fact",
+            f"{head}\n{error.message} This says nothing about the literature. {error.recovery}".strip(),
+        )
+
+    @asynccontextmanager
+    async def _in_order(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+        """Gives an awaitable step that passes when all calls opened earlier have been held."""
+        before, mine = self._tail, asyncio.Event()
+        self._tail = mine
+
+        async def my_turn() -> None:
+            if before is not None:
+                await before.wait()
+
+        try:
+            yield my_turn
+        finally:
+            mine.set()
+
+
+async def _outcome(call: Awaitable[T]) -> tuple[T | None, LiteratureError | None]:
+    try:
+        return await call, None
+    except LiteratureError as error:
+        return None, error
+
+
+def _identifier_of(copy: CitationArtifact, kind: str) -> str | None:
+    if kind == "epmc":
+        source, number = getattr(copy, "epmc_source", None), getattr(copy, "epmc_id", None)
+        return f"{source}:{number}" if source and number else None
+    value = getattr(copy, {"nct": "nct_id"}.get(kind, kind), None)
+    return value if isinstance(value, str) else None
