@@ -109,6 +109,16 @@ def test_six_topics_have_eight_records_each_and_all_speak_of_their_topic() -> No
             assert topic.search(_title(record) + _abstract(record)), _pmid(record)
 
 
+def test_seven_records_hold_the_words_of_the_example_question_about_metformin() -> None:
+    asked = {"metformin", "cognitive", "decline", "older", "adults", "diabetes"}
+    found = [
+        _pmid(record)
+        for record in _records(CORPUS / "metformin_cognition.xml")
+        if asked <= set(re.findall(r"\w+", f"{_title(record)} {_abstract(record)}".lower()))
+    ]
+    assert len(found) == 7
+
+
 def test_the_corpus_holds_at_least_sixty_four_pubmed_records_without_a_repeated_pmid(
     records: dict[str, etree._Element],
 ) -> None:
