@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -14,11 +14,13 @@ from literature_agent.transport import Transport
 class SourceTools(Protocol):
     """The two moves every source can make. Own filters are keyword arguments named in `Source.filters`."""
 
-    async def search(
-        self, query: str, *, max_results: int = 10, page: str | None = None, **filters: Any
-    ) -> SearchResult: ...
+    @property
+    def search(self) -> Callable[..., Coroutine[Any, Any, SearchResult]]:
+        """`search(query, *, max_results=10, page=None, **filters)`; each source spells out its own filters."""
+        ...
 
-    async def fetch(self, ids: Sequence[str]) -> FetchResult: ...
+    @property
+    def fetch(self) -> Callable[[Sequence[str]], Coroutine[Any, Any, FetchResult]]: ...
 
 
 @dataclass(frozen=True)
