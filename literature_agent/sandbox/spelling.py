@@ -1,0 +1,62 @@
+"""Spelling suggestions from the words of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from literature_agent.sandbox.syntax import plain
+
+_SHORTEST = 4
+_WIDEST = 2
+
+
+def suggestion(query: str, vocabulary: Mapping[str, int]) -> tuple[str, list[tuple[str, str]]]:
+    """The query with each unknown word replaced by its nearest known one, and the pairs; `("", [])` for no change.
+
+    Nearest: one or two letters added, left out, changed or swapped; among equals the word in most records. Words
+    with digits and words inside brackets are left alone.
+    """
+    corrected: list[str] = []
+    replaced: list[tuple[str, str]] = []
+    for word in query.split():
+        bare = plain(word)
+        better = None
+        if bare.isalpha() and word.isalpha() and len(bare) >= _SHORTEST and bare not in vocabulary:
+            better = _nearest(bare, vocabulary)
+        corrected.append(better or word.lower())
+        if better:
+            replaced.append((word, better))
+    return (" ".join(corrected), replaced) if replaced else ("", [])
+
+
+def _nearest(word: str, vocabulary: Mapping[str, int]) -> str | None:
+    best: tuple[int, int, str] | None = None
+    for candidate, records in vocabulary.items():
+        if abs(len(candidate) - len(word)) > _WIDEST or not candidate.isalpha() or not _shares_an_end(word, candidate):
+            continue
+        distance = edit_distance(word, candidate, limit=_WIDEST)
+        if distance is not None and (best is None or (distance, -records, candidate) < best):
+            best = (distance, -records, candidate)
+    return best[2] if best else None
+
+
+def _shares_an_end(word: str, candidate: str) -> bool:
+    # Misspellings seldom touch both ends of a word; comparing the rest letter by letter would be slow.
+    return word[:2] == candidate[:2] or word[-2:] == candidate[-2:]
+
+
+def edit_distance(left: str, right: str, *, limit: int) -> int | None:
+    """Letters to add, remove, change or swap with a neighbour to get from one word to the other; None above `limit`."""
+    before: list[int] = []
+    previous = list(range(len(right) + 1))
+    for row, letter in enumerate(left, start=1):
+        current = [row]
+        for column, other in enumerate(right, start=1):
+            cost = min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (letter != other))
+            if row > 1 and column > 1 and letter == right[column - 2] and left[row - 2] == other:
+                cost = min(cost, before[column - 2] + 1)
+            current.append(cost)
+        if min(current) > limit:
+            return None
+        before, previous = previous, current
+    return previous[-1] if previous[-1] <= limit else None

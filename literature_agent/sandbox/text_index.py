@@ -1,0 +1,144 @@
+"""A small in-memory search index over SQLite FTS5: words with BM25, exact values, dates."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from literature_agent.sandbox.syntax import plain, tokens
+
+# A long OR list adds nothing to a ranking and SQLite bounds the size of an expression.
+_RANKED_EXPRESSIONS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One record as the index takes it: words by column, whole values by field, days (`YYYYMMDD`) by field."""
+
+    texts: Mapping[str, str]
+    values: Mapping[str, Iterable[str]] = field(default_factory=dict)
+    days: Mapping[str, Iterable[int]] = field(default_factory=dict)
+
+
+class TextIndex:
+    """Entries searchable by word, phrase, prefix, whole value and date range; numbered from 0 in the order given.
+
+    Every question returns a set of entry numbers. Safe to share between threads.
+    """
+
+    def __init__(self, columns: Sequence[str], weights: Sequence[float], entries: Iterable[Entry]) -> None:
+        self.columns = tuple(columns)
+        self._weights = tuple(weights)
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(":memory:", check_same_thread=False)
+        self._close = weakref.finalize(self, self._db.close)
+        self.size = self._fill(entries)
+        self._vocabulary: dict[str, int] | None = None
+        self._values: dict[str, frozenset[str]] = {}
+
+    def close(self) -> None:
+        self._close()
+
+    def matching(
+        self, text: str, columns: Sequence[str] | None = None, *, prefix: bool = False, near: int | None = None
+    ) -> set[int]:
+        """Entries holding the words of `text` as a phrase (`near`: all of them within that many words)."""
+        expression = self.expression(text, columns, prefix=prefix, near=near)
+        if expression is None:
+            return set()
+        return {row - 1 for (row,) in self._ask("SELECT rowid FROM words WHERE words MATCH ?", (expression,))}
+
+    def expression(
+        self, text: str, columns: Sequence[str] | None = None, *, prefix: bool = False, near: int | None = None
+    ) -> str | None:
+        """The FTS5 expression for `matching`; None where the text holds no word."""
+        words = tokens(text)
+        if not words:
+            return None
+        if near is not None and len(words) > 1:
+            quoted = " ".join(f'"{word}"' for word in words)
+            body = f"NEAR({quoted}, {near})"
+        else:
+            body = '"' + " ".join(words) + '"' + (" *" if prefix else "")
+        return f"{{{' '.join(columns)}}} : {body}" if columns else body
+
+    def with_value(self, name: str, value: str, *, prefix: bool = False) -> set[int]:
+        """Entries whose field `name` holds `value` (compared by `plain`), or a value that begins with it."""
+        key = plain(value)
+        if prefix:
+            return self.with_prefix(name, key)
+        return {row for (row,) in self._ask("SELECT entry FROM facts WHERE name = ? AND value = ?", (name, key))}
+
+    def with_prefix(self, name: str, beginning: str) -> set[int]:
+        """Entries with a value that begins with exactly this text, already in its `plain` spelling."""
+        if not beginning.strip():
+            return set()
+        rows = self._ask(
+            "SELECT entry FROM facts WHERE name = ? AND value >= ? AND value < ?",
+            (name, beginning, beginning + "\U0010ffff"),
+        )
+        return {row for (row,) in rows}
+
+    def values(self, name: str) -> frozenset[str]:
+        """All distinct values of the field, in their `plain` spelling."""
+        if name not in self._values:
+            rows = self._ask("SELECT DISTINCT value FROM facts WHERE name = ?", (name,))
+            self._values[name] = frozenset(value for (value,) in rows)
+        return self._values[name]
+
+    def between(self, name: str, low: int, high: int) -> set[int]:
+        """Entries with a day of this field within the bounds, both included."""
+        rows = self._ask("SELECT entry FROM days WHERE name = ? AND day BETWEEN ? AND ?", (name, low, high))
+        return {row for (row,) in rows}
+
+    def everything(self) -> set[int]:
+        return set(range(self.size))
+
+    def scores(self, expressions: Sequence[str]) -> dict[int, float]:
+        """BM25 of every entry that any of the expressions matches; higher is better."""
+        unique = list(dict.fromkeys(expressions))[:_RANKED_EXPRESSIONS]
+        if not unique:
+            return {}
+        weights = ", ".join(str(weight) for weight in self._weights)
+        sql = f"SELECT rowid, bm25(words, {weights}) FROM words WHERE words MATCH ?"
+        match = " OR ".join(f"({expression})" for expression in unique)
+        return {row - 1: -score for row, score in self._ask(sql, (match,))}
+
+    @property
+    def vocabulary(self) -> dict[str, int]:
+        """Every indexed word with the number of entries that hold it."""
+        if self._vocabulary is None:
+            self._vocabulary = dict(self._ask("SELECT term, doc FROM vocabulary", ()))
+        return self._vocabulary
+
+    def _ask(self, sql: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(sql, parameters).fetchall()
+
+    def _fill(self, entries: Iterable[Entry]) -> int:
+        columns = ", ".join(self.columns)
+        marks = ", ".join("?" for _ in range(len(self.columns) + 1))
+        words: list[tuple[Any, ...]] = []
+        facts: list[tuple[str, str, int]] = []
+        days: list[tuple[str, int, int]] = []
+        for number, entry in enumerate(entries):
+            words.append((number + 1, *(entry.texts.get(column, "") for column in self.columns)))
+            for name, values in entry.values.items():
+                facts.extend((name, key, number) for key in {plain(value) for value in values} if key)
+            for name, stamps in entry.days.items():
+                days.extend((name, day, number) for day in set(stamps))
+        with self._db:
+            self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5({columns}, tokenize='unicode61')")
+            self._db.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)")
+            self._db.execute("CREATE TABLE facts (name TEXT, value TEXT, entry INTEGER)")
+            self._db.execute("CREATE TABLE days (name TEXT, day INTEGER, entry INTEGER)")
+            self._db.executemany(f"INSERT INTO words (rowid, {columns}) VALUES ({marks})", words)
+            self._db.executemany("INSERT INTO facts VALUES (?, ?, ?)", facts)
+            self._db.executemany("INSERT INTO days VALUES (?, ?, ?)", days)
+            self._db.execute("CREATE INDEX facts_by_value ON facts (name, value)")
+            self._db.execute("CREATE INDEX days_by_day ON days (name, day)")
+        return len(words)
