@@ -79,6 +79,6 @@ class Attempt:
 
 def describe(request: Request) -> str:
     """The request in one line, as provenance gives it: method, path, parameters; never credentials."""
-    parameters = urlencode((*request.params, *(request.form or ())), safe=',:*[]()"/')
+    parameters = urlencode((*request.params, *(request.form or ())), safe=',:*[]()"/', errors="replace")
     line = f"{'GET' if request.form is None else 'POST'} {request.path}"
     return f"{line}?{parameters}" if parameters else line

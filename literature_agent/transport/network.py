@@ -29,6 +29,10 @@ class BadCertificate(Exception):
     """The server's certificate is not trusted here."""
 
 
+class NoAddress(Exception):
+    """Path or parameters cannot be made into an address."""
+
+
 class Untreatable(Exception):
     """The answer cannot be read, however often one asks."""
 
@@ -46,7 +50,7 @@ class DirectOrProxied(httpx.AsyncBaseTransport):
 
     def _way(self, url: httpx.URL) -> httpx.AsyncHTTPTransport:
         proxy = self._proxies.get(url.scheme) or self._proxies.get("all") or None
-        if proxy is not None and proxy_bypass(url.netloc.decode("ascii")):
+        if proxy is not None and (proxy_bypass(url.netloc.decode("ascii")) or proxy_bypass(url.host)):
             proxy = None
         if proxy not in self._ways:
             self._ways[proxy] = self._build(proxy)
@@ -102,8 +106,8 @@ class Wire:
         self,
         method: str,
         url: str,
-        headers: Mapping[str, str],
         content: bytes | None,
+        headers: Mapping[str, str],
         *,
         in_time: Callable[[], None],
         marks: Mapping[str, str | int],
@@ -114,7 +118,7 @@ class Wire:
 
         Raises:
             TransientAnswer: no connection, or it broke off.
-            TooLarge, BadCertificate, Untreatable: as they say.
+            TooLarge, BadCertificate, NoAddress, Untreatable: as they say.
         """
         fault: Exception
         tracer = trace.get_tracer("literature_agent")
@@ -127,7 +131,7 @@ class Wire:
         ):
             span.set_attributes({**marks, "http.request.method": method})
             try:
-                answer = await self._exchange(method, url, headers, content, in_time)
+                answer = await self._exchange(method, url, content, headers, in_time)
             except httpx.ConnectTimeout:
                 fault = TransientAnswer("no connection in time")
             except httpx.TimeoutException:
@@ -142,6 +146,8 @@ class Wire:
                 fault = TransientAnswer(f"the proxy refused ({self.secrets.hide(str(refused))})")
             except httpx.TransportError:
                 fault = TransientAnswer("the connection broke off")
+            except httpx.InvalidURL:
+                fault = NoAddress()
             except httpx.DecodingError:
                 fault = TransientAnswer("the compressed body is damaged", kind="invalid_response")
             except BaseException as other:
@@ -152,7 +158,7 @@ class Wire:
                     {"http.response.status_code": answer.status, "http.response.body.size": len(answer.body)}
                 )
                 return answer
-            span.set_attribute("error.type", str(fault))
+            span.set_attribute("error.type", str(fault) or type(fault).__name__)
             # Raised here and not above: the errors of httpx hold the request, and with it the key (K118).
             raise fault
 
@@ -160,8 +166,8 @@ class Wire:
         self,
         method: str,
         url: str,
-        headers: Mapping[str, str],
         content: bytes | None,
+        headers: Mapping[str, str],
         in_time: Callable[[], None],
     ) -> Answer:
         # Reading is timed from part to part: a large article may take its time over a slow link (K044).

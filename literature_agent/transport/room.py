@@ -11,12 +11,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
-from urllib.parse import parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from literature_agent.errors import ErrorKind, SourceError, source_error
+from literature_agent.errors import ErrorKind, LiteratureError, SourceError, source_error
 from literature_agent.settings import Settings
 from literature_agent.transport.clock import Clock, SystemClock
 from literature_agent.transport.gate import JobGate, job_gate
@@ -78,6 +79,7 @@ class Transport:
         self._given_network = network
         self._network: httpx.AsyncBaseTransport | None = None
         self._wire: Wire | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._closed = False
         self._on_attempt = on_attempt
         self._read_timeout = read_timeout
@@ -122,11 +124,12 @@ class Transport:
         """
         until = self._clock.monotonic() + seconds
         outer = _deadline.get()
-        token = _deadline.set(until if outer is None else min(until, outer))
+        _deadline.set(until if outer is None else min(until, outer))
         try:
             yield
         finally:
-            _deadline.reset(token)
+            # Not reset by token: a generator's block may end in another context than it began in.
+            _deadline.set(outer)
 
     def time_left(self) -> float | None:
         """Seconds until the deadline, not below 0; None when there is none."""
@@ -155,11 +158,11 @@ class Transport:
             late = True
         if late:
             self._queue_too_long(source or _SOURCE.get(service, service), service)
-        token = _in_job.set(True)
+        _in_job.set(True)
         try:
             yield
         finally:
-            _in_job.reset(token)
+            _in_job.set(False)
             gate.leave()
 
     async def send(self, request: Request, read: Callable[[Answer], T]) -> T:
@@ -208,6 +211,10 @@ class Transport:
             )
         if answer.status == 403:
             raise source_error(request.source, "blocked", f"{host} refuses this client (403) at {request.path}.")
+        if 300 <= answer.status < 400:
+            raise source_error(
+                request.source, "invalid_response", f"{host} answered {answer.status} to {request.path}: not an answer."
+            )
         if answer.status >= 500:
             raise SourceError(
                 f"{host} answered {answer.status} to {request.path}; that does not pass by itself.",
@@ -244,54 +251,47 @@ class Transport:
 
     async def _attempt(self, request: Request, number: int) -> Answer:
         host = self._hosts[request.service]
-        method = "GET" if request.form is None else "POST"
-        address = host.base_url + request.path.lstrip("/")
-        params, form = request.params, request.form
+        step = _Step(
+            "GET" if request.form is None else "POST",
+            host.base_url + request.path.lstrip("/"),
+            request.params,
+            request.form,
+        )
         for _ in range(_MOST_REDIRECTS + 1):
-            answer = await self._paced(request, number, method, address, params, form)
+            answer = await self._paced(request, number, step)
             location = answer.headers.get("location")
             if answer.status not in _REDIRECTS or not location:
                 return answer
-            address, params = self._followed(request, address, location)
-            if answer.status == 303:
-                method, form = "GET", None
+            step = self._followed(request, step, answer.status, location)
         raise source_error(request.source, "invalid_response", f"{host.name} redirects {request.path} in circles.")
 
-    def _followed(self, request: Request, address: str, location: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """Where a redirect leads: address and parameters, without the credentials that the server may have echoed."""
-        old, target = urlsplit(address), None
+    def _followed(self, request: Request, step: _Step, status: int, location: str) -> _Step:
+        """Where a redirect leads, without the credentials that the server may have echoed in it."""
+        old = urlsplit(step.address)
         try:
-            new = urlsplit(urljoin(address, location))
-            same_place = new.netloc == old.netloc and new.scheme == old.scheme
-            # An upgrade moves to the default port, or keeps the port that was named.
+            new = urlsplit(urljoin(step.address, location))
             upgrade = (old.scheme, new.scheme) == ("http", "https") and new.hostname == old.hostname
-            target = new if same_place or upgrade else None
+            allowed = (upgrade or _place(new) == _place(old)) and "@" not in new.netloc
             where = new.hostname or "an unreadable address"
         except ValueError:
-            where = "an unreadable address"
-        if target is None:
+            allowed, where = False, "an unreadable address"
+        if not allowed:
             raise source_error(
                 request.source,
                 "invalid_response",
                 f"{old.netloc} redirects {request.path} to {where}; only redirects within the host are followed.",
                 recovery="Check the base URL in the settings, and whether the network asks for a login first.",
             )
-        query = parse_qsl(target.query, keep_blank_values=True)
-        return (
-            urlunsplit((target.scheme, target.netloc, target.path, "", "")),
+        query = parse_qsl(new.query, keep_blank_values=True)
+        see_other = status == 303
+        return _Step(
+            "GET" if see_other else step.method,
+            urlunsplit((new.scheme, new.netloc, new.path, "", "")),
             tuple(pair for pair in query if pair[0] not in CREDENTIAL_NAMES),
+            None if see_other else step.form,
         )
 
-    async def _paced(
-        self,
-        request: Request,
-        number: int,
-        method: str,
-        address: str,
-        params: tuple[tuple[str, str], ...],
-        form: tuple[tuple[str, str], ...] | None,
-    ) -> Answer:
-        host = self._hosts[request.service]
+    async def _paced(self, request: Request, number: int, step: _Step) -> Answer:
         before = self._clock.monotonic()
         if self._needs_pace(request.service):
             try:
@@ -304,10 +304,13 @@ class Transport:
         queued = self._clock.monotonic() - before
         fault, status, size = "", None, 0
         try:
-            answer = await self._on_wire(request, number, method, address, params, form)
+            answer = await self._on_wire(request, number, step)
             status, size = answer.status, len(answer.body)
-        except (TransientAnswer, SourceError) as failed:
+        except (TransientAnswer, LiteratureError) as failed:
             fault = str(failed)
+            raise
+        except BaseException as ended:
+            fault = type(ended).__name__
             raise
         finally:
             if self._on_attempt is not None:
@@ -315,7 +318,7 @@ class Transport:
                     Attempt(request.source, request.service, request.path, number, status, size, fault, queued)
                 )
         if SANDBOX_HEADER in answer.headers and self.settings.pace == "auto":
-            self._sandboxes.add(host.base_url)
+            self._sandboxes.add(self._hosts[request.service].base_url)
         return answer
 
     def _needs_pace(self, service: ServiceName) -> bool:
@@ -327,64 +330,63 @@ class Transport:
 
     # Innermost: credentials and network
 
-    async def _on_wire(
-        self,
-        request: Request,
-        number: int,
-        method: str,
-        address: str,
-        params: tuple[tuple[str, str], ...],
-        form: tuple[tuple[str, str], ...] | None,
-    ) -> Answer:
-        from literature_agent.transport.network import BadCertificate, TooLarge, Untreatable
+    async def _on_wire(self, request: Request, number: int, step: _Step) -> Answer:
+        from literature_agent.transport.network import BadCertificate, NoAddress, TooLarge, Untreatable
 
-        host = self._hosts[request.service]
-        who = credentials(request, self.settings)
+        wire, host = self._open(), self._hosts[request.service].name
         headers = {"User-Agent": self._user_agent, "Accept": request.accept, "Accept-Encoding": "gzip, deflate"}
-        content = None
-        if form is None:
-            params = (*params, *who)
-        else:
-            content = urlencode((*form, *who)).encode("ascii")
+        if step.form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
-        url = f"{address}?{urlencode(params, quote_via=quote, safe=',')}" if params else address
+        marks: dict[str, str | int] = {
+            "literature.source": request.source,
+            "literature.service": request.service,
+            "literature.attempt": number,
+            "url.path": request.path,
+        }
         kind: ErrorKind
         recovery = None
         try:
             async with asyncio.timeout(self.time_left()):
-                return await self._open().exchange(
-                    method,
-                    url,
+                # Address and body go straight from hand to hand: a local variable here would be in the traceback of
+                # every error below, and the key with it (K118).
+                return await wire.exchange(
+                    step.method,
+                    *self._with_credentials(request, step),
                     headers,
-                    content,
                     in_time=self._in_time,
-                    marks={
-                        "literature.source": request.source,
-                        "literature.service": request.service,
-                        "url.path": request.path,
-                        "literature.attempt": number,
-                    },
+                    marks=marks,
                 )
         except TimeoutError:
-            kind, message = "timeout", f"{host.name} did not answer {request.path} in full before the deadline."
+            kind, message = "timeout", f"{host} did not answer {request.path} in full before the deadline."
         except TooLarge:
-            kind = "invalid_response"
-            message = (
-                f"The answer of {host.name} to {request.path} is larger than {self._max_body} bytes; it was not read."
-            )
-            recovery = "Ask for fewer records at once."
+            kind, recovery = "invalid_response", "Ask for fewer records at once."
+            message = f"The answer of {host} to {request.path} is larger than {self._max_body} bytes and was not read."
         except Untreatable as fault:
-            kind, message = "invalid_response", f"The answer of {host.name} to {request.path} is not readable: {fault}."
+            kind, message = "invalid_response", f"The answer of {host} to {request.path} is not readable: {fault}."
         except BadCertificate as fault:
-            kind, message = "unreachable", f"The certificate of {host.name} is not trusted: {fault}."
+            kind, message = "unreachable", f"The certificate of {host} is not trusted: {fault}."
             recovery = "Set SSL_CERT_FILE to the certificates that your network uses."
+        except (NoAddress, UnicodeEncodeError):
+            kind, message = "invalid_input", f"The request {request.path!r} holds characters that cannot be sent."
         raise source_error(request.source, kind, message, recovery=recovery)
+
+    def _with_credentials(self, request: Request, step: _Step) -> tuple[str, bytes | None]:
+        """Address and body as they go out."""
+        who = credentials(request, self.settings)
+        content = None if step.form is None else urlencode((*step.form, *who)).encode("ascii")
+        params = step.params if step.form is not None else (*step.params, *who)
+        query = urlencode(params, quote_via=quote, safe=",")
+        return f"{step.address}?{query}" if query else step.address, content
 
     def _in_time(self) -> None:
         if self.time_left() == 0:
             raise TimeoutError
 
     def _open(self) -> Wire:
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise RuntimeError("A Transport belongs to the event loop in which it was first used.")
+        self._loop = loop
         if self._wire is None:
             from literature_agent.transport.network import DirectOrProxied, Wire
 
@@ -394,6 +396,20 @@ class Transport:
             self._secrets.guard_logs()
             self._wire = Wire(network, self._secrets, self._read_timeout, self._max_body)
         return self._wire
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What goes out next, before credentials: the request itself, or where a redirect sent it."""
+
+    method: str
+    address: str
+    params: tuple[tuple[str, str], ...]
+    form: tuple[tuple[str, str], ...] | None
+
+
+def _place(address: SplitResult) -> tuple[str, str | None, int | None]:
+    return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
 
 
 def _or_for_ever(seconds: float | None) -> float:
