@@ -1,0 +1,31 @@
+"""References, works, copies, families, and where they are kept."""
+
+from literature_agent.registry.artifact_registry import ArtifactRegistry, Resolved
+from literature_agent.registry.references import (
+    FoundReference,
+    Reference,
+    find_references,
+    near,
+    remove_references,
+    replace_references,
+)
+from literature_agent.registry.stores import MemoryStore, SQLiteStore, Store
+from literature_agent.registry.texts import StoredText, stored_texts, table_text, text_hash
+
+__all__ = [
+    "ArtifactRegistry",
+    "FoundReference",
+    "MemoryStore",
+    "Reference",
+    "Resolved",
+    "SQLiteStore",
+    "Store",
+    "StoredText",
+    "find_references",
+    "near",
+    "remove_references",
+    "replace_references",
+    "stored_texts",
+    "table_text",
+    "text_hash",
+]
