@@ -61,6 +61,8 @@ def clean_text(text: str) -> str:
 
     Superscripts are written as `superscript` does.
     """
+    if text.isascii() and text.isprintable() and "<" not in text and "&" not in text and "  " not in text:
+        return text.strip()  # most strings of a record: what follows would change nothing
     if "<" in text:
         text = _strip_tags(text)
     if "&" in text:
@@ -105,6 +107,11 @@ _MONTH_NAME = re.compile(
     re.I,
 )
 _DAY = re.compile(r"[\s,]+([0-9]{1,2})(?![0-9])")
+# Directly before the year only: "Mar Biol. 2001" is a journal.
+_MONTH_BEFORE_YEAR = re.compile(
+    rf"(?:(?<![0-9])(?P<before>[0-9]{{1,2}})\.?\s+)?(?P<month>{_MONTH_NAME.pattern})\s*(?:(?P<after>[0-9]{{1,2}})\s*)?,?\s*$",
+    re.I,
+)
 
 
 def parse_partial_date(text: str, *, name: str = "date", source: str = "request") -> str:
@@ -202,11 +209,12 @@ def printed_date(text: str | None) -> str | None:
         return None
     following = _YEAR.search(bare, year.end())
     own = bare[year.end() : following.start() if following else len(bare)]
-    month = _MONTH_NAME.search(own) or _MONTH_NAME.search(bare[: year.start()])
-    if month is None:
-        return year.group(1)
-    day = _DAY.match(month.string, month.end())
-    return date_of_parts(year.group(1), month.group(1), day.group(1) if day else None)
+    if month := _MONTH_NAME.search(own):
+        day = _DAY.match(own, month.end())
+        return date_of_parts(year.group(1), month.group(1), day.group(1) if day else None)
+    if before := _MONTH_BEFORE_YEAR.search(bare[: year.start()]):
+        return date_of_parts(year.group(1), before["month"], before["after"] or before["before"])
+    return year.group(1)
 
 
 # --- queries ----------------------------------------------------------------------------------------------------------
