@@ -21,6 +21,7 @@ from literature_agent.artifacts import (
 )
 from literature_agent.ids import IdentifierKind, find_identifiers
 from literature_agent.outputs import LiteratureAggregationOutput
+from literature_agent.registry import text_hash
 from literature_agent.results import FetchResult, SearchResult
 
 SNIPPET_CHARACTERS = 400
@@ -61,6 +62,7 @@ class ShownText(NamedTuple):
     section: str
     end: int
     length: int
+    text_hash: str
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class _Page:
                 )
             )
             self.write(piece.text)
-        self.shown.append(ShownText(reference, artifact.copy_id, section, upto, len(stored)))
+        self.shown.append(ShownText(reference, artifact.copy_id, section, upto, len(stored), text_hash(stored)))
         self.write("…\n" if upto < len(stored) else "\n")
 
     def view(self) -> View:

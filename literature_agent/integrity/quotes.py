@@ -10,10 +10,10 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import NamedTuple
 
 from literature_agent.artifacts import Quote
+from literature_agent.registry import text_hash
 from literature_agent.views import MASKS, mask
 
 MIN_QUOTE_CHARACTERS = 12
@@ -40,11 +40,6 @@ class _Folded(NamedTuple):
     text: str
     origin: list[int]
     """`origin[i]` is the index in the unfolded text that folded character `i` comes from; one more at the end."""
-
-
-def text_hash(text: str) -> str:
-    """BLAKE2b-128 of a stored text, hexadecimal."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def _fold(text: str, hidden: Iterable[tuple[int, int]] = ()) -> _Folded:

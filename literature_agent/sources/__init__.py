@@ -6,6 +6,57 @@ It knows no registry, ledger or reference. What the rest of the house must know 
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
+from literature_agent.errors import InvalidInputError, source_error
+from literature_agent.settings import Settings
+from literature_agent.sources import europepmc, pubmed
 from literature_agent.sources._registration import Source, SourceTools
 
-__all__ = ["Source", "SourceTools"]
+__all__ = ["SOURCES", "Source", "SourceTools", "find_source", "select_sources"]
+
+SOURCES: tuple[Source, ...] = (pubmed.SOURCE, europepmc.SOURCE)
+"""All sources, in the order in which they are asked, held and listed."""
+
+
+def find_source(name: str, settings: Settings) -> Source:
+    """The source called `name`.
+
+    Raises:
+        InvalidInputError: there is none; the message lists them.
+        SourceError: it is switched off (`<source>_disabled`).
+    """
+    wanted = name.strip().lower() if isinstance(name, str) else name
+    for source in SOURCES:
+        if source.name == wanted:
+            if not source.enabled(settings):
+                raise source_error(source.name, "disabled", f"{source.label} is switched off in the settings.")
+            return source
+    names = [source.name for source in SOURCES]
+    near = difflib.get_close_matches(str(wanted), names, n=1)
+    raise InvalidInputError(
+        f"Unknown source {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""),
+        recovery=f"Use one of: {', '.join(names)}.",
+    )
+
+
+def select_sources(names: Sequence[str] | None, settings: Settings) -> tuple[Source, ...]:
+    """The sources called `names`, in registration order; None: the enabled ones of the settings.
+
+    Raises:
+        InvalidInputError: a name is unknown, or none is left.
+    """
+    if names is None:
+        chosen = {find_source(name, settings).name for name in settings.sources if _is_enabled(name, settings)}
+    else:
+        chosen = {find_source(name, settings).name for name in names}
+    if not chosen:
+        raise InvalidInputError(
+            "No source to ask.", recovery=f"Name at least one of: {', '.join(source.name for source in SOURCES)}."
+        )
+    return tuple(source for source in SOURCES if source.name in chosen)
+
+
+def _is_enabled(name: str, settings: Settings) -> bool:
+    return all(source.enabled(settings) for source in SOURCES if source.name == name.strip().lower())

@@ -1,0 +1,192 @@
+"""The one-shot functions: `aggregate`, `search`, `fetch`, each with a `*_sync` twin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from literature_agent.errors import InvalidInputError
+from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
+from literature_agent.results import FetchResult, SearchResult
+from literature_agent.settings import Settings, load_settings
+from literature_agent.sources import Source, find_source
+from literature_agent.sync import run_in_own_loop
+
+if TYPE_CHECKING:
+    from pydantic_ai import CancellationToken
+    from pydantic_ai.models import Model
+
+    from literature_agent.custody import Observer
+    from literature_agent.registry import ArtifactRegistry
+
+
+R = TypeVar("R", SearchResult, FetchResult)
+
+
+async def aggregate(
+    question: str | AggregationRequest,
+    *,
+    model: Model | str | None = None,
+    sources: Sequence[str] | None = None,
+    date_from: str | None = None,
+    date_to: str | None = None,
+    since_entry_date: str | None = None,
+    languages: Sequence[str] | None = None,
+    publication_types: Sequence[str] | None = None,
+    max_articles: int | None = None,
+    searches: Sequence[GivenSearch] | None = None,
+    budget: Budget | None = None,
+    registry: ArtifactRegistry | None = None,
+    settings: Settings | None = None,
+    on_event: Observer | None = None,
+    cancellation_token: CancellationToken | None = None,
+) -> LiteratureAggregationOutput:
+    """Answer a biomedical question from the literature, with checked citations.
+
+    Args:
+        question: in words, or a whole `AggregationRequest`.
+        model: as pydantic-ai writes it (`anthropic:claude-...`); None: the setting `MODEL`, else `extractive`.
+        sources: names of sources; None: those of the settings.
+        date_from: first publication date, `YYYY[-MM[-DD]]`.
+        date_to: last publication date.
+        since_entry_date: only records that entered the database since that date.
+        languages: as the source writes them (`eng`).
+        publication_types: for example `Randomized Controlled Trial`.
+        max_articles: most articles in the answer (20).
+        searches: a librarian's own search lines, run first and unchanged.
+        budget: limits of requests, tool calls, tokens, cost (US dollars) and wall time (seconds).
+        registry: receives every record found; None: one of its own, in `output.registry`.
+        settings: None: from the environment.
+        on_event: called with an `Event` for each step.
+        cancellation_token: cancels the run into a partial answer.
+
+    Raises:
+        InvalidInputError: the input is refused; the message names value and fix.
+        ConfigurationError: a setting or key is missing or wrong.
+    """
+    from literature_agent.agents.aggregator import LiteratureAggregator
+
+    aggregator = LiteratureAggregator(model, sources=sources, settings=settings, budget=budget)
+    return await aggregator.run(
+        question,
+        registry=registry,
+        on_event=on_event,
+        cancellation_token=cancellation_token,
+        date_from=date_from,
+        date_to=date_to,
+        since_entry_date=since_entry_date,
+        languages=languages,
+        publication_types=publication_types,
+        max_articles=max_articles,
+        searches=searches,
+    )
+
+
+def aggregate_sync(question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
+    """`aggregate`, for code that is not async; works inside a running event loop too."""
+    return run_in_own_loop(lambda: aggregate(question, **options))
+
+
+async def search(
+    source: str,
+    query: str,
+    *,
+    max_results: int = 10,
+    page: str | None = None,
+    date_from: str | None = None,
+    date_to: str | None = None,
+    publication_types: Sequence[str] | None = None,
+    sort: str | None = None,
+    registry: ArtifactRegistry | None = None,
+    settings: Settings | None = None,
+    **own: Any,
+) -> SearchResult:
+    """One page of hits of one source. `own` are the filters that only this source has.
+
+    Continue with `page=result.next_page`. With a registry the artifacts are held and carry their reference.
+
+    Raises:
+        InvalidInputError: the query, a filter or a value is refused; nothing else was sent.
+        SourceError: the source gave no usable answer.
+    """
+    from literature_agent.transport import Transport
+
+    used = settings if settings is not None else load_settings()
+    registration = find_source(source, used)
+    common = {
+        "date_from": date_from,
+        "date_to": date_to,
+        "publication_types": publication_types,
+        "sort": sort,
+    }
+    filters = _filters(registration, {**common, **own})
+    async with Transport(used) as transport:
+        tools = registration.build(transport)
+        result = await tools.search(query, max_results=max_results, page=page, **filters)
+    return _held(result, registry)
+
+
+def search_sync(source: str, query: str, **options: Any) -> SearchResult:
+    """`search`, for code that is not async; works inside a running event loop too."""
+    return run_in_own_loop(lambda: search(source, query, **options))
+
+
+async def fetch(
+    source: str,
+    ids: str | Sequence[str],
+    *,
+    registry: ArtifactRegistry | None = None,
+    settings: Settings | None = None,
+) -> FetchResult:
+    """Whole records by identifier, in the order asked; what is missing is in `not_found` or `failed`.
+
+    Raises:
+        InvalidInputError: an identifier is none; the message names value and fix.
+        SourceError: the source answered for no identifier at all.
+    """
+    from literature_agent.transport import Transport
+
+    used = settings if settings is not None else load_settings()
+    registration = find_source(source, used)
+    asked = [ids] if isinstance(ids, str) else list(ids)
+    async with Transport(used) as transport:
+        result = await registration.build(transport).fetch(asked)
+    return _held(result, registry)
+
+
+def fetch_sync(source: str, ids: str | Sequence[str], **options: Any) -> FetchResult:
+    """`fetch`, for code that is not async; works inside a running event loop too."""
+    return run_in_own_loop(lambda: fetch(source, ids, **options))
+
+
+def _held(result: R, registry: ArtifactRegistry | None) -> R:
+    """The result with its artifacts held, each carrying the reference of its work."""
+    if registry is None:
+        return result
+    references = registry.hold_all(result.artifacts)
+    named = [
+        artifact.model_copy(update={"reference": str(reference)})
+        for artifact, reference in zip(result.artifacts, references, strict=True)
+    ]
+    return result.model_copy(update={"artifacts": tuple(named)})
+
+
+def _filters(source: Source, given: dict[str, Any]) -> dict[str, Any]:
+    """The filters that are set. A blank one is absent; one that the source does not have is refused by name."""
+    wanted = {name: value for name, value in given.items() if not _is_blank(value)}
+    for name, value in wanted.items():
+        if name not in source.filters:
+            raise InvalidInputError(
+                f"{source.label} has no filter {name!r} (given: {str(value)[:80]!r}).",
+                reason=f"{source.name}_invalid_input",
+                recovery=f"Use one of: {', '.join(sorted(source.filters))}.",
+            )
+    return wanted
+
+
+def _is_blank(value: Any) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return not value.strip()
+    return isinstance(value, list | tuple | set) and len(value) == 0
