@@ -1,11 +1,12 @@
 """References, works, copies, families, and where they are kept."""
 
-from literature_agent.registry.artifact_registry import ArtifactRegistry, Resolved
+from literature_agent.registry.artifact_registry import ArtifactRegistry, Linked, Resolved
 from literature_agent.registry.references import (
     FoundReference,
     Reference,
     find_references,
     near,
+    read_reference,
     remove_references,
     replace_references,
 )
@@ -15,6 +16,7 @@ from literature_agent.registry.texts import StoredText, stored_texts, table_text
 __all__ = [
     "ArtifactRegistry",
     "FoundReference",
+    "Linked",
     "MemoryStore",
     "Reference",
     "Resolved",
@@ -23,6 +25,7 @@ __all__ = [
     "StoredText",
     "find_references",
     "near",
+    "read_reference",
     "remove_references",
     "replace_references",
     "stored_texts",

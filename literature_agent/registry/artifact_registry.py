@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Literal, NamedTuple
-
-from pydantic import TypeAdapter
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from literature_agent import ids
 from literature_agent.artifacts import (
@@ -45,6 +43,8 @@ from literature_agent.registry.works import (
 )
 from literature_agent.results import FullText
 
+A = TypeVar("A", bound=CitationArtifact)
+
 _KINDS = (PubMedArticle, PMCArticle, EuropePMCArticle, BioRxivPreprint, ClinicalTrial)
 _CACHED_RECORDS = 4096
 # Identity kinds in the order in which they are asked for the works that a record joins: a PMID outweighs a DOI.
@@ -59,12 +59,17 @@ class Resolved(NamedTuple):
     artifact: CitationArtifact | None
 
 
+class Linked(NamedTuple):
+    """Another work of the same family."""
+
+    relation: Literal["paper", "preprint", "trial", "notice"]
+    """What the other work is."""
+    reference: Reference
+
+
 class _Saved(Record):
     format: Literal[1] = 1
     works: tuple[Work, ...]
-
-
-_SAVED = TypeAdapter(_Saved)
 
 
 class ArtifactRegistry:
@@ -103,6 +108,16 @@ class ArtifactRegistry:
         if full_text.artifact is None:
             return None
         return self._hold(full_text.artifact, full_text if full_text.available else None)
+
+    def held(self, artifact: A) -> A:
+        """Hold a record and give it back as it came, with its reference set."""
+        return artifact.model_copy(update={"reference": str(self.hold(artifact))})
+
+    def work_of(self, artifact: CitationArtifact) -> Reference | None:
+        """The reference of the work that `artifact` would join; None if it would be a new one. Nothing is held."""
+        with self.store.reading():
+            joined, _ = self._joined(artifact, identities(artifact))
+            return Reference(joined[0].key) if joined else None
 
     def _hold(self, artifact: CitationArtifact, full_text: FullText | None) -> Reference:
         if not isinstance(artifact, _KINDS):
@@ -296,6 +311,18 @@ class ArtifactRegistry:
         family = self.family(reference)
         return family[0].key if family else None
 
+    def linked(self, reference: Reference | str) -> tuple[Linked, ...]:
+        """The other works of the family, each with what it is; empty if unknown."""
+        with self.store.reading():
+            work = self._find_work(reference)
+            if work is None:
+                return ()
+            return tuple(
+                Linked(_what(other), Reference(other.key))
+                for other in self._family(work)
+                if other.number != work.number
+            )
+
     def families(self, references: Iterable[Reference | str]) -> tuple[tuple[Reference, ...], ...]:
         """The distinct families of the references, in order; unknown ones are left out."""
         found: dict[int, tuple[Reference, ...]] = {}
@@ -455,14 +482,17 @@ class ArtifactRegistry:
             return _Saved(works=tuple(self._works())).model_dump_json(exclude_none=True)
 
     @classmethod
-    def from_json(cls, document: str | bytes, *, store: Store | None = None) -> ArtifactRegistry:
-        """The registry that `to_json` wrote, with the same references.
+    def from_json(cls, document: str | bytes | Mapping[str, Any], *, store: Store | None = None) -> ArtifactRegistry:
+        """The registry that `to_json` wrote, as text or already read, with the same references.
 
         Raises:
             ValueError: the document is not of that form.
         """
         registry = cls(store=store)
-        saved = _SAVED.validate_json(document)
+        if isinstance(document, (str, bytes)):
+            saved = _Saved.model_validate_json(document)
+        else:
+            saved = _Saved.model_validate(document)
         with registry.store.writing():
             for work in saved.works:
                 registry._keep(work.model_copy(update={"number": registry.store.new_number()}))
@@ -520,6 +550,14 @@ class ArtifactRegistry:
             self._records.clear()
         self._records[work.number] = (work, record)
         return record
+
+
+def _what(work: Work) -> Literal["paper", "preprint", "trial", "notice"]:
+    if work.is_notice:
+        return "notice"
+    if work.is_trial:
+        return "trial"
+    return "preprint" if work.is_preprint else "paper"
 
 
 def _differ(left: frozenset[str], right: frozenset[str]) -> bool:

@@ -8,7 +8,7 @@ Reading is lenient, writing exact.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
@@ -101,9 +101,7 @@ class Reference:
     @classmethod
     def parse(cls, text: str) -> Reference | None:
         """The reference that `text`, taken whole, spells in any readable form, also as a bare key; None if none."""
-        stripped = text.strip()
-        match = _TOKEN.fullmatch(stripped)
-        key = normalise_key(match["key"] if match else stripped)
+        key = _key_in(text)
         return cls(key) if is_key(key) else None
 
 
@@ -161,17 +159,29 @@ def find_references(text: str) -> Iterator[FoundReference]:
         yield FoundReference(start, end, text[start:end], key, is_key(key))
 
 
-def near(key: str, shown_keys: Collection[str]) -> str | None:
-    """The one shown key that a mistyped `key` is one edit away from; None when none or several are, or it is valid.
+def read_reference(text: str) -> Reference | None:
+    """`Reference.parse`: the reference that `text`, taken whole, spells."""
+    return Reference.parse(text)
 
-    An edit is a changed, missing or additional character or a swap of two neighbours.
+
+def near(written: str, shown: Iterable[Reference | str]) -> str | None:
+    """The one of `shown` that a mistyped `written` is one edit away from, in the form in which it was given.
+
+    Both may be keys or written references. An edit is a changed, missing or additional character or a swap of two
+    neighbours. None when none or several are so near, and when `written` has the right check: then it is no typo.
     """
-    key = normalise_key(key)
+    key = _key_in(written)
     if is_key(key) or not KEY_LENGTH - 1 <= len(key) <= KEY_LENGTH + 1:
         return None
-    shown = shown_keys if isinstance(shown_keys, (set, frozenset, dict)) else frozenset(shown_keys)
-    matches = {candidate for candidate in _edits(key) if candidate in shown}
-    return matches.pop() if len(matches) == 1 else None
+    known = {each.key if isinstance(each, Reference) else _key_in(each): str(each) for each in shown}
+    matches = {candidate for candidate in _edits(key) if candidate in known}
+    return known[matches.pop()] if len(matches) == 1 else None
+
+
+def _key_in(text: str) -> str:
+    stripped = text.strip()
+    match = _TOKEN.fullmatch(stripped)
+    return normalise_key(match["key"] if match else stripped)
 
 
 def _edits(key: str) -> Iterator[str]:

@@ -1,0 +1,552 @@
+"""The ledger: what one run asked, got, showed, read and cited. Counts, coverage and the search log come from here only.
+
+Entries are frozen, one for each call and source asked, and stand in the order of turn and call, whatever answered
+first. Recording a call again changes nothing, so that a resumed run may pass its recorded results through once more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from literature_agent.artifacts import Record
+from literature_agent.errors import LiteratureError
+from literature_agent.registry import ArtifactRegistry, Reference, read_reference
+from literature_agent.results import ErrorInfo, SearchResult, SearchStatus
+
+Level = Literal["snippet", "abstract", "full_text"]
+Origin = Literal["given", "planned"]
+
+_LEVELS: tuple[Level, ...] = ("snippet", "abstract", "full_text")
+# Sections of a record itself; every other section belongs to its full text.
+_RECORD_SECTIONS = frozenset({"title", "abstract", "official title", "eligibility", "outcomes"})
+
+
+class SearchRecord(Record):
+    """One line of the search log: one search of one source. `retrieved` is `new` plus `duplicates`."""
+
+    search_id: str
+    """`s1`, `s2`, ...: the name by which a model speaks of the search."""
+    source: str
+    interface: str = ""
+    query: str
+    """As sent to the tool."""
+    query_interpreted: str | None = None
+    filters: dict[str, str] = Field(default_factory=dict)
+    started_at: datetime
+    status: SearchStatus
+    total: int | None = None
+    """Matches the source says it has."""
+    retrieved: int = 0
+    """Records got."""
+    new: int = 0
+    """Works that this run had not held before."""
+    duplicates: int = 0
+    origin: Origin = "planned"
+    """`given`: a line of the caller; `planned`: the model's."""
+    reason: str | None = None
+    """Machine reason of the error, where the search failed or could not be read in full."""
+
+
+class SourceCoverage(Record):
+    """How the searches of one source ended. `asked` is `answered` plus `failed`; `empty` and `truncated` are among the
+    answered; a source that was not asked has zeros."""
+
+    source: str
+    asked: int = 0
+    answered: int = 0
+    empty: int = 0
+    failed: int = 0
+    truncated: int = 0
+    """Answered, but something asked for could not be read."""
+
+
+class LedgerEntry(Record):
+    """One source asked by one call."""
+
+    kind: Literal["search", "fetch", "read"]
+    call_id: str
+    part: int = 0
+    """Place among the sources that the call asked."""
+    turn: int = 0
+    index: int = 0
+    """Place among the calls of the turn."""
+    opened: int = 0
+    """Order of opening; settles what turn and index leave open."""
+    source: str
+    asked: int = 0
+    """Records asked for (fetch, read)."""
+    references: tuple[str, ...] = ()
+    """Works got, in order, one for each record."""
+    error: ErrorInfo | None = None
+    search: SearchRecord | None = None
+
+
+class ShownText(Record):
+    """Characters `start` to `end` of a stored text of `length` characters, shown to the model."""
+
+    reference: str
+    copy_id: str
+    section: str
+    start: int = 0
+    end: int
+    length: int
+    text_hash: str | None = None
+    level: Level
+
+
+class Failure(NamedTuple):
+    """A call that a source did not answer, or not in full."""
+
+    source: str
+    reason: str
+    message: str
+    call_id: str
+    search_id: str | None
+
+
+class Counts(Record):
+    """What a run has done so far. Works are counted by family."""
+
+    searches: int
+    found: int
+    """Families held."""
+    screened: int
+    """Families of which anything was shown."""
+    analyzed: int
+    """Families of which the whole abstract or full text was shown."""
+    read: int
+    """Families of which full text was shown."""
+    failed_sources: tuple[str, ...]
+    """Sources whose last search failed."""
+
+
+class _Opened(Record):
+    call_id: str
+    part: int
+    turn: int
+    index: int
+    order: int
+
+    @property
+    def search_id(self) -> str:
+        return f"s{self.order}"
+
+
+class _Saved(Record):
+    format: Literal[1] = 1
+    run_id: str
+    opened: tuple[_Opened, ...]
+    calls_by_code: dict[str, int]
+    entries: tuple[LedgerEntry, ...]
+    shown: tuple[ShownText, ...]
+    cited: tuple[str, ...]
+
+
+class Ledger:
+    """The book of one run. Given the run's registry, it knows a work by any of its keys. Safe for threads."""
+
+    def __init__(self, run_id: str, registry: ArtifactRegistry | None = None) -> None:
+        self.run_id = run_id
+        self._registry = registry
+        self._lock = threading.RLock()
+        self._opened: dict[tuple[str, int], _Opened] = {}
+        self._entries: dict[tuple[str, int, str], LedgerEntry] = {}
+        self._by_code: dict[str, int] = {}
+        self._seen: set[str] = set()
+        self._shown: dict[str, list[ShownText]] = {}
+        self._cited: dict[str, None] = {}
+
+    # Asking
+
+    def next_call_id(self, door: Literal["given", "door"]) -> str:
+        """An id for a call made by code: `given-1`, `door-1`, ..."""
+        with self._lock:
+            number = self._by_code[door] = self._by_code.get(door, 0) + 1
+            return f"{door}-{number}"
+
+    def open_search(self, call_id: str, turn: int = 0, index: int = 0, *, part: int = 0) -> str:
+        """Reserve the search id of one source asked by a call. Open before the first await, in order of call, and ids
+        follow that order; opening again gives the same id."""
+        with self._lock:
+            slot = (call_id, part)
+            if slot not in self._opened:
+                self._opened[slot] = _Opened(
+                    call_id=call_id, part=part, turn=turn, index=index, order=len(self._opened) + 1
+                )
+            return self._opened[slot].search_id
+
+    def close_search(
+        self,
+        call_id: str,
+        *,
+        source: str,
+        query: str,
+        started_at: datetime,
+        interface: str = "",
+        result: SearchResult | None = None,
+        error: LiteratureError | ErrorInfo | None = None,
+        references: Iterable[Reference | str] = (),
+        filters: Mapping[str, str] | None = None,
+        origin: Origin = "planned",
+        part: int = 0,
+    ) -> SearchRecord:
+        """Write what a search got: `references` of the works of its hits, one for each hit. Without `result` it failed.
+
+        An unopened search is opened with turn 0. Closing again gives the first record.
+        """
+        self.open_search(call_id, part=part)
+        info = _info(error) or (result.error if result else None)
+        with self._lock:
+            opened = self._opened[call_id, part]
+            hits = tuple(self._name(reference) for reference in references)
+            record = SearchRecord(
+                search_id=opened.search_id,
+                source=source,
+                interface=interface,
+                query=query,
+                query_interpreted=result.query_interpreted if result else None,
+                filters=dict(filters) if filters is not None else dict(result.applied_filters if result else {}),
+                started_at=started_at,
+                status=result.status if result else "failed",
+                total=result.total if result else None,
+                retrieved=len(hits),
+                origin=origin,
+                reason=info.reason if info else None,
+            )
+            self._write(
+                LedgerEntry(
+                    kind="search",
+                    call_id=call_id,
+                    part=part,
+                    turn=opened.turn,
+                    index=opened.index,
+                    opened=opened.order,
+                    source=source,
+                    references=hits,
+                    error=info,
+                    search=record,
+                )
+            )
+        closed = self.search(opened.search_id)
+        assert closed is not None
+        return closed
+
+    def record_fetch(
+        self,
+        call_id: str,
+        turn: int = 0,
+        index: int = 0,
+        *,
+        source: str,
+        asked: int,
+        references: Iterable[Reference | str] = (),
+        error: LiteratureError | ErrorInfo | None = None,
+        part: int = 0,
+    ) -> LedgerEntry:
+        """Write that `asked` records were asked for by identifier, and which works came. Again: the first entry."""
+        return self._record("fetch", call_id, turn, index, source, asked, references, error, part)
+
+    def record_read(
+        self,
+        call_id: str,
+        turn: int = 0,
+        index: int = 0,
+        *,
+        source: str,
+        references: Iterable[Reference | str] = (),
+        error: LiteratureError | ErrorInfo | None = None,
+        part: int = 0,
+    ) -> LedgerEntry:
+        """Write that a full text was asked for; `references` is empty where there is none. Again: the first entry."""
+        return self._record("read", call_id, turn, index, source, 1, references, error, part)
+
+    def _record(
+        self,
+        kind: Literal["fetch", "read"],
+        call_id: str,
+        turn: int,
+        index: int,
+        source: str,
+        asked: int,
+        references: Iterable[Reference | str],
+        error: LiteratureError | ErrorInfo | None,
+        part: int,
+    ) -> LedgerEntry:
+        return self._write(
+            LedgerEntry(
+                kind=kind,
+                call_id=call_id,
+                part=part,
+                turn=turn,
+                index=index,
+                source=source,
+                asked=asked,
+                references=tuple(self._name(reference) for reference in references),
+                error=_info(error),
+            )
+        )
+
+    def _write(self, entry: LedgerEntry) -> LedgerEntry:
+        with self._lock:
+            written = self._entries.setdefault((entry.call_id, entry.part, entry.kind), entry)
+            self._seen.update(written.references)
+            return written
+
+    # Showing
+
+    def show(
+        self,
+        reference: Reference | str,
+        copy_id: str,
+        section: str,
+        end: int,
+        length: int,
+        *,
+        start: int = 0,
+        text_hash: str | None = None,
+        level: Level | None = None,
+    ) -> None:
+        """Write that the model was shown `[start:end]` of a stored text of `length` characters.
+
+        Without `level` it is told by the section: the whole of `abstract` is an abstract, part of it or the title a
+        snippet, a section of the body full text.
+        """
+        name = self._name(reference)
+        part = ShownText(
+            reference=name,
+            copy_id=copy_id,
+            section=section,
+            start=start,
+            end=end,
+            length=length,
+            text_hash=text_hash,
+            level=level or _level(section, start, end, length),
+        )
+        with self._lock:
+            shown = self._shown.setdefault(name, [])
+            if part not in shown:
+                shown.append(part)
+
+    def cite(self, references: Iterable[Reference | str]) -> None:
+        """Write which works the answer cites."""
+        with self._lock:
+            self._cited.update(dict.fromkeys(self._name(reference) for reference in references))
+
+    def is_shown(self, reference: Reference | str) -> bool:
+        """Whether this run has shown anything of the work: only then may it be cited."""
+        return any(name in self._shown for name in self._names(reference))
+
+    def shown_references(self) -> tuple[str, ...]:
+        """Works shown, in order of first showing, under the key they were shown by."""
+        with self._lock:
+            return tuple(self._shown)
+
+    def shown_keys(self) -> frozenset[str]:
+        """Keys of the works shown."""
+        with self._lock:
+            return frozenset(_key(name) for name in self._shown)
+
+    def shown_texts(self, reference: Reference | str) -> tuple[ShownText, ...]:
+        """What was shown of a work, overlapping stretches of a text joined."""
+        with self._lock:
+            parts = [part for name in self._names(reference) for part in self._shown.get(name, ())]
+        joined: list[ShownText] = []
+        for part in sorted(parts, key=lambda part: part.start):
+            for at, known in enumerate(joined):
+                same = (known.copy_id, known.section, known.length, known.text_hash)
+                if same == (part.copy_id, part.section, part.length, part.text_hash) and part.start <= known.end:
+                    joined[at] = known.model_copy(
+                        update={"end": max(known.end, part.end), "level": max(known.level, part.level, key=_depth)}
+                    )
+                    break
+            else:
+                joined.append(part)
+        order = {(part.copy_id, part.section): place for place, part in reversed(list(enumerate(parts)))}
+        return tuple(sorted(joined, key=lambda part: (order[part.copy_id, part.section], part.start)))
+
+    def level(self, reference: Reference | str) -> Level | None:
+        """The most that was shown of a work; None if nothing."""
+        levels = [part.level for part in self.shown_texts(reference)]
+        whole = any(
+            part.section == "abstract" and part.start == 0 and part.end >= part.length > 0
+            for part in self.shown_texts(reference)
+        )
+        return max((*levels, *(("abstract",) if whole else ())), key=_depth, default=None)
+
+    def is_analyzed(self, reference: Reference | str) -> bool:
+        """Whether the whole abstract or full text of the work was shown."""
+        return self.level(reference) in ("abstract", "full_text")
+
+    def has_seen(self, reference: Reference | str | None) -> bool:
+        """Whether this run has got the work, shown or not."""
+        return reference is not None and any(name in self._seen for name in self._names(reference))
+
+    # Counting
+
+    @property
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """All entries, ordered by turn, call, and place in the call."""
+        with self._lock:
+            return tuple(
+                sorted(self._entries.values(), key=lambda entry: (entry.turn, entry.index, entry.opened, entry.part))
+            )
+
+    def search_log(self) -> tuple[SearchRecord, ...]:
+        """The searches in order. A hit is new when this run had not got its work before, by search, fetch or read."""
+        log = []
+        seen: set[str] = set()
+        for entry in self.entries:
+            before = len(seen)
+            seen.update(self._work(reference) for reference in entry.references)
+            if entry.search is not None:
+                new = len(seen) - before
+                log.append(entry.search.model_copy(update={"new": new, "duplicates": entry.search.retrieved - new}))
+        return tuple(log)
+
+    def search(self, search_id: str) -> SearchRecord | None:
+        """The search of that id, if it has ended."""
+        return next((record for record in self.search_log() if record.search_id == search_id), None)
+
+    def coverage(self, sources: Iterable[str] = ()) -> tuple[SourceCoverage, ...]:
+        """How the searches of each source ended: first `sources`, asked or not, then others in order of asking."""
+        log = self.search_log()
+        statuses: dict[str, list[SearchStatus]] = {source: [] for source in sources}
+        for record in log:
+            statuses.setdefault(record.source, []).append(record.status)
+        return tuple(
+            SourceCoverage(
+                source=source,
+                asked=len(ended),
+                answered=len(ended) - ended.count("failed"),
+                empty=ended.count("empty"),
+                failed=ended.count("failed"),
+                truncated=ended.count("partial"),
+            )
+            for source, ended in statuses.items()
+        )
+
+    def failures(self) -> tuple[Failure, ...]:
+        """Every call that ended in an error, also one that got a part, in order."""
+        return tuple(
+            Failure(
+                entry.source,
+                entry.error.reason,
+                entry.error.message,
+                entry.call_id,
+                entry.search.search_id if entry.search else None,
+            )
+            for entry in self.entries
+            if entry.error is not None
+        )
+
+    def cited_references(self) -> tuple[str, ...]:
+        """Works that the answer cites, in order."""
+        with self._lock:
+            return tuple(self._cited)
+
+    def count_analyzed(self, registry: ArtifactRegistry | None = None) -> int:
+        """Families of which the whole abstract or full text was shown."""
+        return self._families((name for name in self.shown_references() if self.is_analyzed(name)), registry)
+
+    def count_screened(self, registry: ArtifactRegistry | None = None) -> int:
+        """Families of which anything was shown."""
+        return self._families(self.shown_references(), registry)
+
+    def counts(self, registry: ArtifactRegistry | None = None) -> Counts:
+        """The numbers of a status line."""
+        last = {record.source: record.status for record in self.search_log()}
+        got = dict.fromkeys(reference for entry in self.entries for reference in entry.references)
+        return Counts(
+            searches=len(self.search_log()),
+            found=self._families(got, registry),
+            screened=self.count_screened(registry),
+            analyzed=self.count_analyzed(registry),
+            read=self._families(
+                (name for name in self.shown_references() if self.level(name) == "full_text"), registry
+            ),
+            failed_sources=tuple(source for source, status in last.items() if status == "failed"),
+        )
+
+    def _families(self, references: Iterable[str], registry: ArtifactRegistry | None) -> int:
+        held = registry or self._registry
+        return len(set(references)) if held is None else len(held.families(references))
+
+    # Keeping
+
+    def to_json(self) -> str:
+        """The whole ledger as one JSON document."""
+        with self._lock:
+            return _Saved(
+                run_id=self.run_id,
+                opened=tuple(self._opened.values()),
+                calls_by_code=dict(self._by_code),
+                entries=self.entries,
+                shown=tuple(part for parts in self._shown.values() for part in parts),
+                cited=tuple(self._cited),
+            ).model_dump_json()
+
+    @classmethod
+    def from_json(cls, document: str | bytes | Mapping[str, Any], registry: ArtifactRegistry | None = None) -> Ledger:
+        """The ledger that `to_json` wrote, as text or already read.
+
+        Raises:
+            ValueError: the document is not of that form.
+        """
+        if isinstance(document, (str, bytes)):
+            saved = _Saved.model_validate_json(document)
+        else:
+            saved = _Saved.model_validate(document)
+        ledger = cls(saved.run_id, registry)
+        ledger._opened = {(opened.call_id, opened.part): opened for opened in saved.opened}
+        ledger._by_code = dict(saved.calls_by_code)
+        for entry in saved.entries:
+            ledger._write(entry)
+        for shown in saved.shown:
+            ledger._shown.setdefault(shown.reference, []).append(shown)
+        ledger.cite(saved.cited)
+        return ledger
+
+    # Inside
+
+    def _name(self, reference: Reference | str) -> str:
+        """The written form of a reference."""
+        read = reference if isinstance(reference, Reference) else read_reference(reference)
+        if read is None:
+            raise ValueError(f"{reference!r} is no reference")
+        return str(read)
+
+    def _names(self, reference: Reference | str) -> Sequence[str]:
+        """The written forms under which the work may stand here, the given one first."""
+        read = reference if isinstance(reference, Reference) else read_reference(reference)
+        if read is None:
+            return ()
+        others = self._registry.keys(read) - {read.key} if self._registry is not None else ()
+        return [str(read), *(str(Reference(key)) for key in sorted(others))]
+
+    def _work(self, reference: str) -> str:
+        """One name for all references of the same work."""
+        known = self._registry.canonical(reference) if self._registry is not None else None
+        return reference if known is None else str(known)
+
+
+def _key(reference: str) -> str:
+    return reference[-11:-1]
+
+
+def _info(error: LiteratureError | ErrorInfo | None) -> ErrorInfo | None:
+    return ErrorInfo.of(error) if isinstance(error, LiteratureError) else error
+
+
+def _depth(level: Level) -> int:
+    return _LEVELS.index(level)
+
+
+def _level(section: str, start: int, end: int, length: int) -> Level:
+    if section in _RECORD_SECTIONS or section.startswith("abstract/"):
+        return "abstract" if section == "abstract" and start == 0 and end >= length > 0 else "snippet"
+    return "full_text"
