@@ -116,7 +116,7 @@ def core_record(paper: Paper, *, pmcid: str, cited_by: int, open_access: bool) -
 def merged(derived: Record | None, native: Record) -> Record:
     """A record that came as Europe PMC JSON, in core shape; what it lacks is filled from the PubMed record."""
     record = _as_core(native)
-    return record if derived is None else derived | record
+    return record if derived is None else _completed(record, derived)
 
 
 def lite_record(core: Record) -> Record:
@@ -263,6 +263,16 @@ def _as_core(native: Record) -> Record:
     if native.get("pubType") and "pubTypeList" not in native:
         record["pubTypeList"] = {"pubType": str(native["pubType"]).split("; ")}
     return record
+
+
+def _completed(record: Record, other: Record) -> Record:
+    """The record with what only the other one says, also inside `journalInfo` and the like."""
+    both = {
+        key: _completed(value, other[key])
+        for key, value in record.items()
+        if isinstance(value, dict) and isinstance(other.get(key), dict)
+    }
+    return other | record | both
 
 
 def _author(author: Author) -> Record:

@@ -23,7 +23,7 @@ _BRACKET = re.compile(r"\s*\[([^\[\]]{1,60})\]")
 _WORD = re.compile(r'[^\s()"\[\]]+')
 _OPERATORS: dict[str, Operator] = {"AND": "AND", "OR": "OR", "NOT": "NOT"}
 _GLUED = re.compile(r"(?!(?:AND|OR|NOT)\b)[\w-]")
-_UNKNOWN_TAG = re.compile(r"^[A-Za-z][A-Za-z/ :_~\d-]*[A-Za-z]$")
+_UNKNOWN_TAG = re.compile(r"^[A-Za-z][A-Za-z/ :_-]*[A-Za-z]$")
 
 
 @dataclass(frozen=True, slots=True)
