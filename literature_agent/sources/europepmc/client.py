@@ -300,12 +300,13 @@ class EuropePMCClient:
             raise refused(
                 f"{len(asked):,} identifiers were given, at most {MOST_IDS:,} are fetched in one call: split them."
             )
-        targets, wrong = _targets(asked)
+        # Zeros are the form of a PMID that no record has: unknown, without asking (K013).
+        missing = [text for text in asked if text.strip().strip("0") == ""]
+        targets, wrong = _targets([text for text in asked if text not in missing])
         got: dict[str, DetailedEuropePMCArticle] = {}
         if len(targets) > SINGLY:
             for start in range(0, len(targets), BATCH):
                 got |= await self._fetch_together(targets[start : start + BATCH])
-        missing: list[str] = []
         failures: dict[str, SourceError] = {}
         in_a_row = 0
         for target in targets:

@@ -238,8 +238,10 @@ def _each_shown(texts: tuple[str | None, ...]) -> tuple[str, ...]:
 
 def _publication_types(row: Row) -> tuple[str, ...]:
     """Types as written, each once: MEDLINE's and JATS's words are mixed, in any case; `lite` joins them with `; `."""
-    names = row.pubTypeList or tuple((row.pubType or "").split(";"))
-    return tuple({shown.lower(): shown for name in reversed(names) if (shown := _shown(name))}.values())[::-1]
+    once: dict[str, str] = {}
+    for name in _each_shown(row.pubTypeList or tuple((row.pubType or "").split(";"))):
+        once.setdefault(name.lower(), name)
+    return tuple(once.values())
 
 
 def _journal(row: Row, *, is_preprint: bool) -> tuple[str | None, str | None]:
@@ -281,9 +283,8 @@ _GROUP_WORDS = re.compile(
     re.I,
 )
 # `de Medeiros EV`, `O'Neill AF`, `Smith J Jr`: all before the initials is the family name, particles included.
-_NAME = re.compile(
-    r"(?P<family>.*\S)\s+(?P<initials>[^\W\d_]{1,6}(?:-[^\W\d_]{1,3})?)(?:\s+(?P<suffix>Jr|Sr|2nd|3rd|II|III|IV))?"
-)
+_NAME = re.compile(r"(?P<family>.*\S)\s+(?P<initials>[^\W\d_]{1,6}(?:-[^\W\d_]{1,3})?)")
+_SUFFIXED = re.compile(r"(?P<name>.*\S\s+\S+)\s+(?P<suffix>Jr|Sr|2nd|3rd|II|III|IV)")
 
 
 def _authors(row: Row) -> tuple[Author, ...]:
@@ -299,7 +300,12 @@ def _listed_author(entry: WireAuthor) -> Author | None:
     orcid = re.search(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]", (entry.authorId and entry.authorId.value) or "")
     more: dict[str, Any] = {
         "orcid": orcid.group() if orcid else None,
-        "affiliations": _each_shown(tuple(place.affiliation for place in entry.authorAffiliationDetailsList)),
+        "affiliations": tuple(
+            # Preprints' affiliations come with empty parts: ", , Norwich Research Park , ,".
+            shown
+            for place in entry.authorAffiliationDetailsList
+            if (shown := clean_text(place.affiliation or "").strip(" ,"))
+        ),
     }
     if collective and not family:
         return Author(collective=collective, **more)
@@ -313,9 +319,11 @@ def _author_in_text(name: str) -> Author:
     """One name of `authorString`. A name of one word stays a family name; words without initials name a group."""
     if _GROUP_WORDS.search(name):
         return Author(collective=name)
-    match = _NAME.fullmatch(name)
+    suffixed = _SUFFIXED.fullmatch(name)
+    match = _NAME.fullmatch(suffixed["name"] if suffixed else name)
     if match and match["initials"].isupper():
-        return Author(family=match["family"], initials=match["initials"], suffix=match["suffix"])
+        suffix = suffixed["suffix"] if suffixed else None
+        return Author(family=match["family"], initials=match["initials"], suffix=suffix)
     return Author(collective=name) if " " in name else Author(family=name)
 
 
@@ -399,7 +407,7 @@ def _links(row: Row) -> tuple[tuple[Notice, ...], tuple[RelatedRecord, ...], boo
                 Notice(
                     kind=kind,
                     reference_id=pmid or doi,
-                    date=printed_date(comment.reference),
+                    date=printed_date((comment.reference or "").partition(";")[0]),
                     text=one_line(comment.reference) or None,
                 )
             )

@@ -13,6 +13,7 @@ from literature_agent.sources.europepmc.parse import NAME
 
 EuropePMCSource = Literal["MED", "PMC", "PPR", "PAT", "AGR"]
 ResultType = Literal["core", "lite", "idlist"]
+_RESULT_TYPES: tuple[ResultType, ...] = ("core", "lite", "idlist")
 
 DEFAULT_SOURCES: tuple[EuropePMCSource, ...] = ("MED", "PMC", "PPR")
 MOST_RESULTS = 10_000
@@ -68,7 +69,8 @@ def effective_query(
     start, end = date_bounds(date_from, date_to, source=NAME)
     if start or end:
         # An open end is written as a year beyond all records, as Europe PMC's own site does.
-        first, last = first_day(start) if start else "1000-01-01", last_day(end) if end else "3000-12-31"
+        first = first_day(start) if start else "1000-01-01"
+        last = last_day(end) if end else max(first, "3000-12-31")
         clauses.append(f"(FIRST_PDATE:[{first} TO {last}])")
     if types := listed(publication_types, "publication_types"):
         clauses.append("(" + " OR ".join(f"PUB_TYPE:{phrase(name)}" for name in types) + ")")
@@ -209,11 +211,10 @@ def require_between(value: int, name: str, lowest: int, highest: int) -> int:
     return value
 
 
-def result_type_sent(result_type: str) -> ResultType:
+def result_type_sent(result_type: str | None) -> ResultType:
     """The result type, checked; blank gives `core`."""
-    for known in get_args(ResultType):
-        if result_type.strip().lower() == known:
-            return known  # type: ignore[no-any-return]  # get_args loses the literal
-    if not result_type.strip():
-        return "core"
-    raise refused(f"result_type={one_line(result_type, 40)!r} is unknown: choose core, lite or idlist.")
+    wanted = (result_type or "").strip().lower() or "core"
+    for known in _RESULT_TYPES:
+        if wanted == known:
+            return known
+    raise refused(f"result_type={one_line(wanted, 40)!r} is unknown: choose core, lite or idlist.")

@@ -70,12 +70,13 @@ class EuropePMCTools:
         """Search Europe PMC: PubMed, papers found only in PMC, and preprints in one index, full texts included; patents and Agricola on request. Europe PMC's grammar: AND OR NOT, "phrases", FIELD:term such as TITLE_ABS: or PUB_YEAR:[2020 TO 2026]. Hits come in the server's order, with abstracts; `next_page` continues the list."""  # noqa: E501
         async with self.client.transport.job("europepmc"):
             self._require_enabled()
-            named = known_sources(sources)
+            named = known_sources(sources or DEFAULT_SOURCES)
+            start, end = date_bounds(_text(date_from), _text(date_to), source=NAME)
             effective = effective_query(
                 query,
                 sources=named,
-                date_from=date_from,
-                date_to=date_to,
+                date_from=start,
+                date_to=end,
                 publication_types=publication_types or (),
                 languages=languages or (),
             )
@@ -102,7 +103,6 @@ class EuropePMCTools:
                 )
             elif order.startswith("P_PDATE_D ") and "PPR" in named:
                 notices.append("P_PDATE_D does not sort preprints; search them apart, or sort by PUB_YEAR.")
-            start, end = date_bounds(date_from, date_to, source=NAME)
             warnings = [*warnings_about(query), *found.warnings]
             if start and first_day(start) > self.client.transport.now().date().isoformat():
                 warnings.append(f"date_from={start!r} lies in the future: only cover dates set ahead can match.")
@@ -117,7 +117,7 @@ class EuropePMCTools:
             if filters["languages"] and "PPR" in named:
                 warnings.append("Preprints carry no language in Europe PMC: the filter `languages` leaves them out.")
             return SearchResult(
-                status="partial" if found.error else "empty" if found.total == 0 else "ok",
+                status="partial" if found.error else "ok" if found.total or scored else "empty",
                 query_sent=effective,
                 query_interpreted=found.query_echo if found.query_echo != effective else None,
                 search_url=search_page_url(effective),
@@ -141,7 +141,7 @@ class EuropePMCTools:
         """Fetch whole Europe PMC records: abstract in sections, MeSH, chemicals, grants, corrections, and the journal version of a preprint. Says which identifiers are unknown and which could not be read."""  # noqa: E501
         async with self.client.transport.job("europepmc"):
             self._require_enabled()
-            return await self.client.fetch((ids,) if isinstance(ids, str) else ids)
+            return await self.client.fetch((ids,) if isinstance(ids, str) else tuple(str(one) for one in ids))
 
     search = search_europepmc
     fetch = fetch_europepmc
@@ -149,6 +149,11 @@ class EuropePMCTools:
     def _require_enabled(self) -> None:
         if not self.client.transport.settings.europepmc_enabled:
             raise source_error(NAME, "disabled", "Europe PMC is switched off (setting EUROPEPMC_ENABLED).")
+
+
+def _text(value: object) -> str | None:
+    """A year given as a number, or a date of Python's, as it is written."""
+    return None if value is None else str(value)
 
 
 def _by_date(articles: tuple[EuropePMCArticle, ...], *, newest_first: bool) -> tuple[EuropePMCArticle, ...]:
