@@ -45,7 +45,7 @@ class JobGate:
             with self._lock:
                 if waiter.granted:
                     self._pass_on()
-                else:
+                elif waiter in self._waiting:
                     self._waiting.remove(waiter)
             raise
 
@@ -57,11 +57,11 @@ class JobGate:
     def _pass_on(self) -> None:
         while self._waiting:
             waiter = self._waiting.popleft()
-            waiter.granted = True
             try:
                 waiter.loop.call_soon_threadsafe(waiter.wake)
             except RuntimeError:  # its loop was closed while it waited
                 continue
+            waiter.granted = True
             return
         self._free += 1
 

@@ -245,8 +245,8 @@ class Pace:
             if at <= now:
                 return
             await self._clock.sleep(at - now)
-            # While this caller slept, somebody may have been told by the host to stop: everybody queues anew.
-            if await self._ask(self._store.held_until, self.row) <= self._time():
+            # While this caller slept, the host may have asked for a rest until after its turn: it queues anew.
+            if await self._ask(self._store.held_until, self.row) <= at:
                 return
 
     def acquire_sync(self, within: float | None = None) -> None:
@@ -260,7 +260,7 @@ class Pace:
             if at <= now:
                 return
             self._clock.block(at - now)
-            if self._store.held_until(self.row) <= self._time():
+            if self._store.held_until(self.row) <= at:
                 return
 
     async def hold(self, seconds: float) -> None:

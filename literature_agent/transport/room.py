@@ -205,7 +205,7 @@ class Transport:
         host = self._hosts[request.service].name
         if answer.status in TRANSIENT:
             raise TransientAnswer(
-                f"{host} answered {answer.status}",
+                f"answered {answer.status}",
                 kind=TRANSIENT[answer.status],
                 retry_after=retry_after(answer.headers.get("retry-after"), self.now()),
             )
@@ -238,7 +238,8 @@ class Transport:
         raise source_error(
             request.source,
             fault.kind,
-            f"{request.path}: {self._secrets.hide(str(fault))} ({count}, {outcome.waited_s:.1f} s waited in between).",
+            f"{self._hosts[request.service].name}, {request.path}: {self._secrets.hide(str(fault))} "
+            f"({count}, {outcome.waited_s:.1f} s waited in between).",
             recovery=recovery,
         )
 
