@@ -1,0 +1,30 @@
+"""What people see: prose with numbers, bibliographies, whole answers.
+
+Everything bibliographic is printed from records, never from prose, and nothing that comes from a paper or a model can
+control a terminal or become markup.
+"""
+
+from __future__ import annotations
+
+from literature_agent.render._bibliography import bibliography_entry, bibliography_entry_markdown
+from literature_agent.render._json import answer_document
+from literature_agent.render._layout import render_answer_markdown, render_answer_text, wrapped
+from literature_agent.render._numbering import UNKNOWN_REFERENCE
+from literature_agent.render._plain import one_line
+from literature_agent.render._prose import RenderedText, render_text
+from literature_agent.render._results import render_fetch_text, render_search_text
+
+__all__ = [
+    "UNKNOWN_REFERENCE",
+    "RenderedText",
+    "answer_document",
+    "bibliography_entry",
+    "bibliography_entry_markdown",
+    "one_line",
+    "render_answer_markdown",
+    "render_answer_text",
+    "render_fetch_text",
+    "render_search_text",
+    "render_text",
+    "wrapped",
+]

@@ -1,0 +1,58 @@
+"""Results of single searches and fetches, as plain text."""
+
+from __future__ import annotations
+
+from literature_agent.artifacts import CitationArtifact
+from literature_agent.render._bibliography import bibliography_entry
+from literature_agent.render._layout import DEFAULT_WIDTH, wrapped
+from literature_agent.render._plain import one_line, paragraphs
+from literature_agent.results import FetchResult, SearchResult
+from literature_agent.views import study_type
+
+
+def render_search_text(label: str, result: SearchResult, *, width: int = DEFAULT_WIDTH) -> str:
+    """One page of hits of the source `label` (`PubMed`): what was asked and understood, then an entry for each hit."""
+    total = "an unknown number" if result.total is None else str(result.total)
+    lines = [f"{label}: {result.status}, {result.returned} of {total} shown"]
+    facts = [
+        ("Query", result.query_sent),
+        ("Interpreted as", result.query_interpreted),
+        ("Filters", "; ".join(f"{name}={value}" for name, value in result.applied_filters.items())),
+        *(("Warning", warning) for warning in result.warnings),
+        ("Notice", result.notice),
+        ("Not read in full", result.error.message if result.error is not None else None),
+        ("Next page", f"--page {result.next_page}" if result.next_page is not None else None),
+        ("In a browser", result.search_url),
+    ]
+    for name, fact in facts:
+        if fact:
+            lines += wrapped(f"{name}: {one_line(fact)}", width, hanging="  ")
+    for number, artifact in enumerate(result.artifacts, start=1):
+        lines += ["", *_record(f"{number}. ", artifact, width)]
+    return "\n".join(lines) + "\n"
+
+
+def render_fetch_text(result: FetchResult, *, width: int = DEFAULT_WIDTH) -> str:
+    """Whole records with their abstracts, then what was not found or could not be got."""
+    parts = []
+    for number, artifact in enumerate(result.artifacts, start=1):
+        lines = _record(f"{number}. ", artifact, width)
+        for section in artifact.abstract_sections:
+            label = f"{one_line(section.label)}: " if section.label else ""
+            lines += ["", *wrapped(label + one_line(section.text), width)]
+        if not artifact.abstract_sections:
+            for part in paragraphs(artifact.abstract_text or "No abstract."):
+                lines += ["", *wrapped(part, width)]
+        parts.append("\n".join(lines))
+    lines = [f"Not found: {one_line(identifier)}" for identifier in result.not_found]
+    lines += [f"Failed: {one_line(identifier)}: {one_line(e.message)}" for identifier, e in result.failed.items()]
+    lines += [f"Warning: {one_line(warning)}" for warning in result.warnings]
+    if lines:
+        parts.append("\n".join(line for text in lines for line in wrapped(text, width, hanging="  ")))
+    return "\n\n".join(parts) + "\n"
+
+
+def _record(label: str, artifact: CitationArtifact, width: int) -> list[str]:
+    indent = " " * len(label)
+    lines = wrapped(bibliography_entry(artifact), width, first=label, hanging=indent)
+    return [*lines, *f"{indent}{study_type(artifact)}"]
