@@ -273,15 +273,20 @@ class EuropePMCClient:
             if not is_first or failed.reason != f"{NAME}_unreachable":
                 raise
             raise _blamed(failed, plan, was_bare=was_bare) from failed
-        return replace(page, articles=tuple(self._stamped(article, request) for article in page.articles))
+        return replace(page, articles=self._stamped(page.articles, request))
 
-    def _stamped(self, article: ArticleT, request: Request) -> ArticleT:
+    def _stamped(self, articles: Iterable[ArticleT], request: Request) -> tuple[ArticleT, ...]:
+        """The records of one answer with where and when they were got, and when their corrections were looked up."""
         now = self.transport.now()
-        return article.model_copy(
-            update={
-                "provenance": (Provenance(source=NAME, request=describe(request), retrieved_at=now),),
-                "correction_checked_at": None if article.correction_status == "unknown" else now,
-            }
+        origin = Provenance(source=NAME, request=describe(request), retrieved_at=now)
+        return tuple(
+            article.model_copy(
+                update={
+                    "provenance": (origin,),
+                    "correction_checked_at": None if article.correction_status == "unknown" else now,
+                }
+            )
+            for article in articles
         )
 
     # --- fetch
@@ -345,11 +350,8 @@ class EuropePMCClient:
             page = await self.transport.send(request, lambda answer: parse_search(require_data(answer), detailed=True))
         except SourceError:
             return {}
-        brought: dict[str, DetailedEuropePMCArticle] = {}
-        for target in targets:
-            if (article := _best(target, page.articles)) is not None:
-                brought[target.asked] = self._stamped(article, request)
-        return brought
+        articles = self._stamped(page.articles, request)
+        return {target.asked: best for target in targets if (best := _best(target, articles)) is not None}
 
     async def _fetch_one(self, target: Target) -> DetailedEuropePMCArticle | None:
         request = target.request
@@ -361,8 +363,7 @@ class EuropePMCClient:
                 return (article,) if article is not None else ()
             return parse_search(body, detailed=True).articles
 
-        article = _best(target, await self.transport.send(request, read))
-        return None if article is None else self._stamped(article, request)
+        return _best(target, self._stamped(await self.transport.send(request, read), request))
 
     # --- full text
 

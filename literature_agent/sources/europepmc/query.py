@@ -20,6 +20,9 @@ MOST_RESULTS = 10_000
 LARGEST_PAGE = 1000
 """Rows of one page; Europe PMC refuses 1,001."""
 
+LONGEST_ADDRESS = 8000
+"""Characters of an address that servers and browsers still take."""
+
 # Documented or seen to work; any other field is answered with the bare envelope (K050).
 _SORT_FIELDS = frozenset({"P_PDATE_D", "CITED", "AUTH_FIRST", "PUB_YEAR", "FIRST_IDATE_D"})
 _PLAIN_SORTS = {"relevance": "", "date": "P_PDATE_D desc", "pub_date": "P_PDATE_D desc"}
@@ -106,9 +109,10 @@ def phrase(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def search_page_url(query: str) -> str:
-    """Where a person sees the same search."""
-    return f"https://europepmc.org/search?query={quote(query, safe='')}"
+def search_page_url(query: str) -> str | None:
+    """Where a person sees the same search; None for a query that is too long for an address."""
+    address = f"https://europepmc.org/search?query={quote(query, safe='')}"
+    return address if len(address) <= LONGEST_ADDRESS else None
 
 
 def warnings_about(query: str) -> tuple[str, ...]:

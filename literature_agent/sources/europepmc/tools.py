@@ -67,7 +67,9 @@ class EuropePMCTools:
         page_size: Annotated[int | None, Field(description="Records per request", ge=1, le=100)] = None,
         result_type: Annotated[ResultType, Field(description="core has abstracts, lite has none")] = "core",
     ) -> SearchResult:
-        """Search Europe PMC: PubMed, papers found only in PMC, and preprints in one index, full texts included; patents and Agricola on request. Europe PMC's grammar: AND OR NOT, "phrases", FIELD:term such as TITLE_ABS: or PUB_YEAR:[2020 TO 2026]. Hits come in the server's order, with abstracts; `next_page` continues the list."""  # noqa: E501
+        """Search Europe PMC: PubMed, papers found only in PMC, and preprints in one index, full texts included; patents
+        and Agricola on request. Europe PMC's grammar: AND OR NOT, "phrases", FIELD:term such as TITLE_ABS: or
+        PUB_YEAR:[2020 TO 2026]. Hits come in the server's order, with abstracts; `next_page` continues the list."""
         async with self.client.transport.job("europepmc"):
             self._require_enabled()
             named = known_sources(sources or DEFAULT_SOURCES)
@@ -138,7 +140,8 @@ class EuropePMCTools:
             Sequence[str], Field(description="PMID, PMCID, DOI, preprint id (PPR...) or SRC:id such as AGR:IND123")
         ],
     ) -> FetchResult:
-        """Fetch whole Europe PMC records: abstract in sections, MeSH, chemicals, grants, corrections, and the journal version of a preprint. Says which identifiers are unknown and which could not be read."""  # noqa: E501
+        """Fetch whole Europe PMC records: abstract in sections, MeSH, chemicals, grants, corrections, and the journal
+        version of a preprint. Says which identifiers are unknown and which could not be read."""
         async with self.client.transport.job("europepmc"):
             self._require_enabled()
             return await self.client.fetch((ids,) if isinstance(ids, str) else tuple(str(one) for one in ids))

@@ -142,7 +142,9 @@ def test_pubmed_tags_are_warned_about() -> None:
 
 
 def test_search_page_opens_the_same_query() -> None:
-    assert search_page_url('(a "b") AND (SRC:MED)').endswith("?query=%28a%20%22b%22%29%20AND%20%28SRC%3AMED%29")
+    address = "https://europepmc.org/search?query=%28a%20%22b%22%29%20AND%20%28SRC%3AMED%29"
+    assert search_page_url('(a "b") AND (SRC:MED)') == address
+    assert search_page_url("x" * 9000) is None
 
 
 # --- sort, cursor, type -----------------------------------------------------------------------------------------------

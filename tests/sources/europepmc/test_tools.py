@@ -621,7 +621,7 @@ async def test_failed_full_text_is_an_error_and_not_an_absence(tools: EuropePMCT
 # --- the wire ---------------------------------------------------------------------------------------------------------
 
 
-async def test_recorded_pages_over_real_sockets(shared_dir: Path) -> None:
+async def test_recorded_pages_over_real_sockets(shared_dir: Path, clock: StillClock) -> None:
     """Two recorded pages of 100 by cursor, one bare envelope between them, over loopback HTTP."""
     folder = shared_dir / "recorded" / "europepmc"
     asked: list[str] = []
@@ -650,9 +650,8 @@ async def test_recorded_pages_over_real_sockets(shared_dir: Path) -> None:
             europepmc_base_url=f"http://127.0.0.1:{server.server_address[1]}/rest/",
             pace="off",
             rate_limit_store="memory",
-            retry_max_wait_s=0.01,
         )
-        async with Transport(settings) as transport:
+        async with Transport(settings, clock=clock) as transport:
             result = await SOURCE.build(transport).search("cancer", max_results=200)
     finally:
         await asyncio.to_thread(server.shutdown)
