@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 from urllib.parse import unquote
 
 IdentifierKind = Literal["doi", "pmid", "pmcid", "nct", "ppr", "nbk", "isrctn", "eudract", "arxiv", "url"]
@@ -154,7 +154,8 @@ _PROSE = re.compile(
 def find_identifiers(text: str) -> Iterator[FoundIdentifier]:
     """Identifiers spelled in prose, left to right, in one linear pass. Offsets are into `text` as given."""
     for match in _PROSE.finditer(text):
-        kind = match.lastgroup
+        # Every group of the pattern is named after a kind.
+        kind = cast("IdentifierKind", match.lastgroup)
         start, raw = match.start(), match.group()
         if kind == "doi":
             raw = _trim_prose(raw)
@@ -165,8 +166,8 @@ def find_identifiers(text: str) -> Iterator[FoundIdentifier]:
         elif kind == "url":
             raw = raw.rstrip(".,;:)]}'\"")
             known = identify(raw)
-            named = known or ("url", raw)
-            yield FoundIdentifier(named[0], named[1], start, start + len(raw))
+            named = known or Identifier("url", raw)
+            yield FoundIdentifier(named.kind, named.value, start, start + len(raw))
         elif kind == "pmid":
             yield FoundIdentifier("pmid", re.sub(r"\D", "", raw).lstrip("0") or "0", start, start + len(raw))
         elif kind == "pmcid":

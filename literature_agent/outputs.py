@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
@@ -97,7 +97,9 @@ class DraftGap(Draft):
         ),
     ]
     references: Annotated[list[str], Field(default_factory=list, description="References whose authors name the gap.")]
-    searches: Annotated[list[str], Field(default_factory=list, description="Ids (`s3`) of searches that found nothing.")]
+    searches: Annotated[
+        list[str], Field(default_factory=list, description="Ids (`s3`) of searches that found nothing.")
+    ]
     quotes: Annotated[
         list[str], Field(default_factory=list, description="The words in which authors name the gap, copied exactly.")
     ]
@@ -204,18 +206,27 @@ class LiteratureAggregationOutput(Record):
     def _repr_html_(self) -> str | None:
         return self._html(self) if self._html is not None else None
 
+    def __eq__(self, other: object) -> bool:
+        # Without the private attributes: an answer read back from its JSON equals the live one.
+        if not isinstance(other, LiteratureAggregationOutput):
+            return NotImplemented
+        return self.__dict__ == other.__dict__
+
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
         return {**state, "__pydantic_private__": {"_registry": None, "_html": None}}
 
     def __copy__(self) -> Self:
-        return self._detached(super().__copy__())
+        return _detached(super().__copy__())
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         bare = copy(self)
-        return self._detached(super(LiteratureAggregationOutput, bare).__deepcopy__(memo))
+        return _detached(super(LiteratureAggregationOutput, bare).__deepcopy__(memo))
 
-    @staticmethod
-    def _detached(other: Self) -> Self:
-        object.__setattr__(other, "__pydantic_private__", {"_registry": None, "_html": None})
-        return other
+
+Output = TypeVar("Output", bound=LiteratureAggregationOutput)
+
+
+def _detached(output: Output) -> Output:
+    object.__setattr__(output, "__pydantic_private__", {"_registry": None, "_html": None})
+    return output

@@ -35,7 +35,9 @@ TOKEN_MASK = "[token]"
 MASKS = (TRIAL_MASK, IDENTIFIER_MASK, TOKEN_MASK)
 
 # What paper text could contain to look like one of ours: a reference token in any spelling, or a fence tag.
-_OURS = re.compile(r"[«<\[(]{0,2}\s*(?:artifact\s*:[^»>\])\s]{0,60}|cite~\w{1,20})[»>\])]{0,2}|</?\s*papers?\b[^>]{0,80}>?", re.I)
+_OURS = re.compile(
+    r"[«<\[(]{0,2}\s*(?:artifact\s*:[^»>\])\s]{0,60}|cite~\w{1,20})[»>\])]{0,2}|</?\s*papers?\b[^>]{0,80}>?", re.I
+)
 _TRIAL_KINDS = frozenset({"nct", "isrctn", "eudract"})
 
 Lookup = Callable[[IdentifierKind, str], str | None]
@@ -121,7 +123,9 @@ class _Page:
     def line(self, text: str = "") -> None:
         self.write(text + "\n")
 
-    def quote(self, artifact: CitationArtifact, reference: str, section: str, stored: str, end: int | None = None) -> None:
+    def quote(
+        self, artifact: CitationArtifact, reference: str, section: str, stored: str, end: int | None = None
+    ) -> None:
         """Write `stored[:end]`, masked, and note what it shows."""
         upto = len(stored) if end is None else end
         for piece in mask(stored[:upto], self.lookup):
@@ -142,7 +146,10 @@ class _Page:
 
     def view(self) -> View:
         return View(
-            "".join(self.parts).rstrip("\n"), tuple(self.spans), tuple(self.shown), tuple(dict.fromkeys(self.references))
+            "".join(self.parts).rstrip("\n"),
+            tuple(self.spans),
+            tuple(self.shown),
+            tuple(dict.fromkeys(self.references)),
         )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from decimal import Decimal
 from typing import Any, Self
 
 from pydantic import ValidationError
@@ -23,7 +23,7 @@ from literature_agent.agents.papers import papers_of, searches_of
 from literature_agent.agents.run import Run
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Event, Observer
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.integrity import Desk, review
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
@@ -132,8 +132,8 @@ class LiteratureAggregator:
     ) -> Tool[Any]:
         """This sub-agent as a tool of a larger agent. Without a model of its own it uses the parent's.
 
-        The parent's model sees summary, themes, gaps, status, limitations and one line per article, never an identifier;
-        the tool's metadata carries the whole output.
+        The parent's model sees summary, themes, gaps, status, limitations and one line per article, never an
+        identifier; the tool's metadata carries the whole output.
         """
 
         async def literature_aggregator(ctx: RunContext[Any], request: AggregationRequest) -> ToolReturn:
@@ -144,7 +144,11 @@ class LiteratureAggregator:
             """
             held = registry(ctx) if callable(registry) else registry
             output = await self.run(
-                request, model=self.model or ctx.model, registry=held, budget=budget, on_event=None  # type: ignore[arg-type]  # a realtime model is refused by resolve_model
+                request,
+                model=self.model or _model_of(ctx),
+                registry=held,
+                budget=budget,
+                on_event=None,
             )
             ctx.usage.incr(
                 ModelUsage(
@@ -171,7 +175,7 @@ class LiteratureAggregator:
             transport = shared if shared is not None else await stack.enter_async_context(Transport(self.settings))
             run_id = uuid.uuid4().hex
             held = registry if registry is not None else ArtifactRegistry()
-            ledger = Ledger(run_id)
+            ledger = Ledger(run_id, held)
             custody = Custody(
                 run_id=run_id,
                 sources=sources,
@@ -186,22 +190,24 @@ class LiteratureAggregator:
     async def _carry_out(
         self, run: Run, model: Model, budget: Budget, token: CancellationToken | None
     ) -> LiteratureAggregationOutput:
-        custody = run.custody
+        custody, transport = run.custody, run.custody.transport
         started = custody.now()
         custody.tell(Event(kind="started", text=f"Model {model_name(model)}", run_id=run.run_id))
         usage = ModelUsage()
         ending: Ending | None = None
         draft: AggregationDraft | None = None
         try:
-            async with custody.deadline(budget.deadline_s):
-                given = [await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)]
+            with transport.deadline(budget.deadline_s) if budget.deadline_s else nullcontext():
+                given = [
+                    await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)
+                ]
                 result = await self.agent.run(
                     brief(run.request, [source.name for source in custody.sources], given),
                     deps=run,
                     model=model,
                     usage=usage,
                     usage_limits=_limits(budget),
-                    timeout=custody.remaining_s(),
+                    timeout=transport.time_left(),
                     cancellation_token=token,
                 )
                 draft = result.output
@@ -296,9 +302,13 @@ async def _check_draft(ctx: RunContext[Run], draft: AggregationDraft) -> Aggrega
     return draft
 
 
-def _limits(budget: Budget) -> UsageLimits:
-    from decimal import Decimal
+def _model_of(ctx: RunContext[Any]) -> Model:
+    if isinstance(ctx.model, Model):
+        return ctx.model
+    raise ConfigurationError("The parent runs on a realtime model: give LiteratureAggregator a model of its own.")
 
+
+def _limits(budget: Budget) -> UsageLimits:
     return UsageLimits(
         request_limit=budget.max_requests,
         tool_calls_limit=budget.max_tool_calls,

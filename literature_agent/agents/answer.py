@@ -39,10 +39,10 @@ def write_answer(
     started: datetime,
     finished: datetime,
 ) -> LiteratureAggregationOutput:
-    """The output of a run. Counts, coverage and search log come from the ledger, facts about papers from the registry."""
+    """The output of a run: counts, coverage and search log from the ledger, facts about papers from the registry."""
     desk = Desk(run.registry, run.ledger, run.request.question)
     settled = settle(draft, desk, max_articles=run.request.max_articles, repair_rounds=run.repair_rounds)
-    coverage = run.ledger.coverage()
+    coverage = run.ledger.coverage(source.name for source in run.custody.sources)
     status = _status(coverage, ending, found=bool(run.ledger.shown_references()))
     nothing = _nothing_found(status, coverage)
     if nothing:
@@ -53,7 +53,7 @@ def write_answer(
         question=run.request.question,
         summary=settled.summary or "The model gave no summary that could be kept; see the articles.",
         relevant_articles=tuple(articles),
-        articles_analyzed=run.ledger.count_analyzed(run.registry),
+        articles_analyzed=run.ledger.count_analyzed(),
         key_themes=settled.themes,
         research_gaps=settled.gaps,
         status=status,
@@ -73,6 +73,7 @@ def write_answer(
         started_at=started,
         duration_s=round((finished - started).total_seconds(), 3),
     )
+    run.ledger.cite(article.reference for article in settled.articles)
     return output.attach(run.registry)
 
 
@@ -146,7 +147,9 @@ def _limitations(
         found.append(f"{preprints} of the {len(articles)} articles are preprints, not peer-reviewed.")
     unknown_status = sum(artifact.correction_status == "unknown" for artifact in articles)
     if unknown_status:
-        found.append(f"Whether {unknown_status} of the {len(articles)} articles were corrected or retracted is unknown.")
+        found.append(
+            f"Whether {unknown_status} of the {len(articles)} articles were corrected or retracted is unknown."
+        )
     report = settled.integrity
     if report.unknown_references:
         found.append(f"{report.unknown_references} references that this run had not shown were cut from the answer.")

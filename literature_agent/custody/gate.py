@@ -12,15 +12,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
-from literature_agent.artifacts import CitationArtifact
+from literature_agent.artifacts import CitationArtifact, ClinicalTrial
 from literature_agent.custody.events import Event, Observer
 from literature_agent.errors import InvalidInputError, LiteratureError
-from literature_agent.ids import IdentifierKind, identify
+from literature_agent.ids import identify
+from literature_agent.integrity import Desk
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import AggregationRequest
-from literature_agent.registry import ArtifactRegistry, near, read_reference
+from literature_agent.registry import ArtifactRegistry
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
 from literature_agent.sources import Source, SourceTools
 from literature_agent.transport import Transport
@@ -32,7 +33,8 @@ T = TypeVar("T")
 _REQUEST_FILTERS = ("date_from", "date_to", "since_entry_date", "languages", "publication_types")
 
 
-class Call(NamedTuple):
+@dataclass(frozen=True)
+class Call:
     """One tool call: its id, the turn it belongs to, its place among the calls of that turn."""
 
     id: str
@@ -63,11 +65,13 @@ class Custody:
     ledger: Ledger
     request: AggregationRequest
     observer: Observer | None = None
+    desk: Desk = field(init=False)
     _tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
     _tail: asyncio.Event | None = field(default=None, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
 
     def __post_init__(self) -> None:
+        self.desk = Desk(self.registry, self.ledger, self.request.question)
         self._tools = {source.name: source.build(self.transport) for source in self.sources}
 
     # --- what the doors call ---
@@ -99,9 +103,7 @@ class Custody:
         """Hand an event to the listener. A listener that raises does not end the run."""
         if self.observer is None:
             return
-        timed = event.model_copy(
-            update={"run_id": self.run_id, "elapsed_s": round(time.monotonic() - self._began, 3)}
-        )
+        timed = event.model_copy(update={"run_id": self.run_id, "elapsed_s": round(time.monotonic() - self._began, 3)})
         try:
             self.observer(timed)
         except Exception:  # noqa: BLE001  # the listener is the caller's code, and only listens
@@ -131,32 +133,31 @@ class Custody:
                     status="failed", query_sent=str(arguments.get("query", "")), error=ErrorInfo.of(error)
                 )
             assert result is not None
-            known = {str(held) for a in result.artifacts if (held := self._known(a)) is not None}
-            references = [str(self.registry.hold(artifact)) for artifact in result.artifacts]
-            new = len({r for r in references if r not in known})
-            self.ledger.close_search(
+            references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
+            record = self.ledger.close_search(
                 call.id,
                 source=source.name,
                 interface=source.interface,
                 query=str(arguments.get("query", "")),
                 result=result,
                 references=references,
-                new=new,
                 started_at=started,
                 origin=origin,
             )
-            self._tell_search(source, search_id, result, new)
+            self._tell_search(source, search_id, result, record.new)
             if error is not None:
                 return self._refusal(f"Search {search_id} | {source.name} | failed", error)
             view = view_search(
-                search_id, source.name, result, references, lookup=self._shown_work, marked=self.registry.find, notes=notes
+                search_id,
+                source.name,
+                result,
+                references,
+                lookup=self.desk.work_of,
+                marked=self.registry.find,
+                notes=notes,
             )
             self._show(view)
             return Shown("ok", view.text, result)
-
-    def _known(self, artifact: CitationArtifact) -> Any:
-        """Reference of the work if this run has already held it."""
-        return self.registry.work_of(artifact) if self.ledger.has_seen(self.registry.work_of(artifact)) else None
 
     def _filters(self, source: Source, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """The request's own limits, as far as the source can apply them, and a note for each that it can't."""
@@ -207,17 +208,19 @@ class Custody:
             result, error = await _outcome(self._tools[source.name].fetch(list(wanted)))
             await my_turn()
             if error is not None:
-                self.ledger.record_fetch(call.id, call.turn, call.index, source=source.name, asked=len(wanted), error=error)
+                self.ledger.record_fetch(
+                    call.id, call.turn, call.index, source=source.name, asked=len(wanted), error=error
+                )
                 return self._refusal(f"{source.fetch_tool} | failed", error)
             assert result is not None
-            references = [str(self.registry.hold(artifact)) for artifact in result.artifacts]
+            references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
             self.ledger.record_fetch(
                 call.id, call.turn, call.index, source=source.name, asked=len(wanted), references=references
             )
             view = view_fetch(
                 result,
                 references,
-                lookup=self._shown_work,
+                lookup=self.desk.work_of,
                 marked=self.registry.find,
                 linked=self._linked,
                 not_found=[wanted[i] for i in result.not_found if i in wanted],
@@ -239,16 +242,15 @@ class Custody:
         wanted: dict[str, str] = {}
         problems: list[str] = []
         for raw in dict.fromkeys(written):
-            reference = read_reference(raw)
-            canonical = None if reference is None else self.registry.canonical(reference)
-            if canonical is None or not self.ledger.is_shown(str(canonical)):
+            reference = self.desk.shown(raw)
+            if reference is None:
                 problems.append(self._not_a_shown_reference(raw, source))
                 continue
-            identifier = self._identifier_for(source, str(canonical))
+            identifier = self._identifier_for(source, reference)
             if identifier is None:
-                problems.append(f"{canonical} has no record in {source.label}; fetch it with the tool that showed it.")
+                problems.append(f"{reference} has no record in {source.label}; fetch it with the tool that showed it.")
             else:
-                wanted[identifier] = str(canonical)
+                wanted[identifier] = reference
         return wanted, problems
 
     def _not_a_shown_reference(self, raw: str, source: Source) -> str:
@@ -258,7 +260,7 @@ class Custody:
                 f"{raw!r} is an identifier; this tool takes references only. "
                 f"{source.search_tool} with the query {raw!r} shows its reference, if it is there."
             )
-        meant = near(raw, self.ledger.shown_references())
+        meant = self.desk.meant(raw)
         if meant is not None:
             return f"{raw!r} is mistyped; the reference is {meant}."
         return f"{raw!r} is unknown; use only references that a tool result has shown."
@@ -275,21 +277,21 @@ class Custody:
 
     def _linked(self, reference: str) -> list[tuple[str, str]]:
         """Works of the same family that this run has shown, with what they are to this one."""
-        return [
-            (relation, str(other))
-            for relation, other in self.registry.linked(reference)
-            if self.ledger.is_shown(str(other))
-        ]
+        linked = []
+        for other in self.registry.family(reference):
+            artifact = self.registry.find(other)
+            if artifact is None or str(other) == reference or not self.ledger.is_shown(other):
+                continue
+            linked.append((_what(artifact), str(other)))
+        return linked
 
     # --- shared ---
 
     def _show(self, view: View) -> None:
         for shown in view.shown:
-            self.ledger.show(shown.reference, shown.copy_id, shown.section, shown.end, shown.length)
-
-    def _shown_work(self, kind: IdentifierKind, value: str) -> str | None:
-        reference = self.registry.find_by_identifier(kind, value)
-        return str(reference) if reference is not None and self.ledger.is_shown(str(reference)) else None
+            self.ledger.show(
+                shown.reference, shown.copy_id, shown.section, shown.end, shown.length, text_hash=shown.text_hash
+            )
 
     def _refusal(self, head: str, error: LiteratureError) -> Shown:
         """The one translation of errors: refused input is for the model to mend, everything else is a fact."""
@@ -314,6 +316,14 @@ class Custody:
             yield my_turn
         finally:
             mine.set()
+
+
+def _what(artifact: CitationArtifact) -> str:
+    if artifact.is_notice:
+        return "notice"
+    if isinstance(artifact, ClinicalTrial):
+        return "trial"
+    return "preprint" if artifact.is_preprint else "published version"
 
 
 async def _outcome(call: Awaitable[T]) -> tuple[T | None, LiteratureError | None]:

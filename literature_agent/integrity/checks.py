@@ -117,7 +117,9 @@ def _review_reference(name: str, raw: str, desk: Desk) -> Problem | None:
 
 def _bad_quote(name: str, quote: str) -> Problem:
     return Problem(
-        name, quote[:160], "these words do not stand in the text you were shown; copy them exactly, or leave the quote out."
+        name,
+        quote[:160],
+        "these words do not stand in the text you were shown; copy them exactly, or leave the quote out.",
     )
 
 
@@ -131,7 +133,7 @@ def _review_gap(name: str, gap: DraftGap, desk: Desk) -> list[Problem]:
             Problem(
                 f"{name}.basis",
                 gap.basis,
-                "copy into `quotes` the words in which authors name the gap, with their reference; else `not_searched`.",
+                "copy into `quotes` the words in which authors name it, with their reference; else `not_searched`.",
             )
         )
     if gap.basis == "null_search":
@@ -142,7 +144,9 @@ def _review_gap(name: str, gap: DraftGap, desk: Desk) -> list[Problem]:
                 )
         if not gap.searches:
             problems.append(
-                Problem(f"{name}.basis", gap.basis, "give the ids of the searches that found nothing; else `not_searched`.")
+                Problem(
+                    f"{name}.basis", gap.basis, "give the ids of the searches that found nothing; else `not_searched`."
+                )
             )
     return problems
 
@@ -299,7 +303,16 @@ def _settle_sentence(sentence: str, desk: Desk, count: _Count, *, claims: bool) 
 def _tidy(sentence: str) -> str:
     """What a removed token leaves behind: empty brackets, doubled commas, blanks before punctuation."""
     for _ in range(3):
-        for old, new in (("( ", "("), (" )", ")"), ("()", ""), ("[]", ""), ("(, ", "("), (", )", ")"), (",,", ","), ("; ;", ";")):
+        for old, new in (
+            ("( ", "("),
+            (" )", ")"),
+            ("()", ""),
+            ("[]", ""),
+            ("(, ", "("),
+            (", )", ")"),
+            (",,", ","),
+            ("; ;", ";"),
+        ):
             sentence = sentence.replace(old, new)
     sentence = " ".join(sentence.split())
     for mark in ".,;:":

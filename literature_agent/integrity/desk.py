@@ -49,7 +49,7 @@ class Desk:
         """The stored texts of a work of which this run has shown something."""
         sections = []
         for shown in self.ledger.shown_texts(reference):
-            text = self.registry.stored_text(shown.copy_id, shown.section)
+            text = self.registry.stored_text(shown.copy_id, shown.section, shown.text_hash)
             if text is not None:
                 sections.append(ShownSection(shown.copy_id, shown.section, text, shown.end))
         return sections

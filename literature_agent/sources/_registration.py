@@ -45,7 +45,7 @@ class Source:
     build: Callable[[Transport], SourceTools]
     """The tools of this source over one transport."""
     tools: type[Any]
-    """Class of what `build` gives: its methods named by `search_tool` and `fetch_tool` carry the schema a model sees."""
+    """Class of what `build` gives: its method named by `search_tool` carries the schema that a model sees."""
     enabled: Callable[[Settings], bool]
     leaves: str
     """What leaves the machine and to whom, in one sentence for `doctor` and the README."""
