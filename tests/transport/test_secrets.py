@@ -136,7 +136,8 @@ async def test_faults_of_the_http_library_are_not_in_the_chain(
 
 async def test_the_deadline_shows_nothing_either(ask: Request, open_transport: Callable[..., Transport]) -> None:
     async def never(request: httpx.Request) -> httpx.Response:
-        return await asyncio.get_running_loop().create_future()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody answers")
 
     settings = open_transport(**GIVEN).settings
     async with Transport(settings, network=httpx.MockTransport(never)) as transport:
@@ -199,7 +200,8 @@ async def test_a_cancelled_attempt_ends_its_span(
 
     async def never(request: httpx.Request) -> httpx.Response:
         arrived.set()
-        return await asyncio.get_running_loop().create_future()
+        await asyncio.Event().wait()
+        raise AssertionError("nobody answers")
 
     attempts: list[Attempt] = []
     settings = open_transport().settings
