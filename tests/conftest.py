@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from literature_agent.sandbox import Corpus, SandboxServer
+from literature_agent.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -28,3 +32,23 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         if name.startswith(("LITERATURE_AGENT_", "NCBI_", "EUROPEPMC_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> Iterator[SandboxServer]:
+    """The sandbox over the packaged corpus; tests that switch faults on switch them off again."""
+    with SandboxServer(Corpus.packaged()) as server:
+        yield server
+
+
+@pytest.fixture
+def settings(sandbox: SandboxServer, tmp_path: Path) -> Settings:
+    """Settings that point every service at the sandbox, without pace and with short waits."""
+    return Settings(
+        **sandbox.settings_overrides(),
+        cache_dir=tmp_path / "cache",
+        pace="off",
+        cache="off",
+        rate_limit_store="memory",
+        retry_max_wait_s=0.01,
+    )
