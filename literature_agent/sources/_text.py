@@ -61,8 +61,9 @@ def clean_text(text: str) -> str:
 
     Superscripts are written as `superscript` does.
     """
-    if text.isascii() and text.isprintable() and "<" not in text and "&" not in text and "  " not in text:
-        return text.strip()  # most strings of a record: what follows would change nothing
+    # Most strings of a record: printable, so without controls and any white space but U+0020; nothing is to be changed.
+    if text.isprintable() and "<" not in text and "&" not in text and "  " not in text:
+        return text.strip()
     if "<" in text:
         text = _strip_tags(text)
     if "&" in text:

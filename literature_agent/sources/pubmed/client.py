@@ -19,6 +19,8 @@ SMALLEST_HALVED = 20
 """A failing batch of at most so many records is given up as a whole."""
 _LOOK_UPS = 40
 """DOIs and PMCIDs asked for in one ESearch."""
+_PATIENCE_WITH_ESPELL_S = 5.0
+"""A suggestion is worth no more; retries would otherwise hold up an answer that is complete."""
 
 # Faults that may lie in what was asked for; a refusal of the client or its key does not go away in smaller pieces.
 _WORTH_HALVING = frozenset(f"{NAME}_{kind}" for kind in ("unreachable", "timeout", "invalid_response"))
@@ -106,7 +108,10 @@ class PubMedClient:
         """
         request = search_request(search, offset=offset, limit=limit)
         return await self.transport.send(
-            request, lambda answer: hits_of(read_json(answer, NAME, "esearchresult"), search.query)
+            request,
+            lambda answer: hits_of(
+                read_json(answer, NAME, "esearchresult"), query=search.query, offset=offset, limit=limit
+            ),
         )
 
     async def records(self, pmids: Sequence[str]) -> Records:
@@ -134,7 +139,7 @@ class PubMedClient:
             part = asked[start : start + _LOOK_UPS]
             try:
                 hits = await self.transport.send(
-                    look_up_request(part), lambda answer: hits_of(read_json(answer, NAME, "esearchresult"), "")
+                    look_up_request(part), lambda answer: hits_of(read_json(answer, NAME, "esearchresult"))
                 )
             except SourceError as error:
                 failed.update(dict.fromkeys(part, error))
@@ -143,13 +148,14 @@ class PubMedClient:
         return LookUp(tuple(dict.fromkeys(candidates)), failed)
 
     async def spelling(self, query: str) -> str | None:
-        """A better spelling of the query, if ESpell has one; its failure is no failure of the search."""
-        try:
-            return await self.transport.send(
-                spelling_request(query), lambda answer: spelling_of(read_xml(answer, NAME, "eSpellResult"))
-            )
-        except SourceError:
-            return None
+        """A better spelling of the query, if ESpell soon has one; its failure is no failure of the search."""
+        with self.transport.deadline(_PATIENCE_WITH_ESPELL_S):
+            try:
+                return await self.transport.send(
+                    spelling_request(query), lambda answer: spelling_of(read_xml(answer, NAME, "eSpellResult"))
+                )
+            except SourceError:
+                return None
 
     async def _batch(self, pmids: Sequence[str]) -> Records:
         try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from lxml import etree
 
+from literature_agent.ids import normalise_pmid
 from literature_agent.sources._text import one_line
 from literature_agent.sources._xml import child, text_of
 from literature_agent.transport.messages import TransientAnswer
@@ -45,18 +46,17 @@ _TAG = re.compile(r"\[[^\[\]]*\]")
 _WORD = re.compile(r"\w+")
 
 
-def hits_of(found: dict[str, Any], query: str) -> Hits:
-    """What `esearchresult` says. Numbers come as strings; lists are absent where there is nothing to say.
+def hits_of(found: dict[str, Any], *, query: str = "", offset: int = 0, limit: int = 1) -> Hits:
+    """What `esearchresult` says to `query`. Numbers come as strings; lists are absent where there is nothing to say.
 
     Raises:
         TransientAnswer: no count, or a count without the identifiers that belong to it.
     """
     total = _number(found.get("count"))
-    pmids = tuple(str(pmid) for pmid in found.get("idlist") or ())
     if total is None:
         raise TransientAnswer("ESearch answered without a count.", kind="invalid_response")
-    wanted = min(_number(found.get("retmax")) or 0, total - (_number(found.get("retstart")) or 0))
-    if wanted > 0 and not pmids:
+    pmids = tuple(pmid for listed in found.get("idlist") or () if (pmid := normalise_pmid(str(listed))))
+    if not pmids and min(limit, total - offset) > 0:
         raise TransientAnswer(f"ESearch counts {total} records but names none.", kind="invalid_response")
     translation = one_line(str(found.get("querytranslation") or ""), 20_000) or None
     return Hits(total, pmids, translation, tuple(dict.fromkeys(_warnings(found, total, query, translation))))

@@ -55,7 +55,7 @@ class PubMedTools:
             hits = await self.client.search(search, offset=offset, limit=min(limit, REACH - offset))
             records = await self.client.records(hits.pmids)
             suggestion = None if hits.total else await self.client.spelling(query)
-            shown = [records.read[pmid] for pmid in hits.pmids if pmid in records.read]
+            shown = [records.read[pmid] for pmid in dict.fromkeys(hits.pmids) if pmid in records.read]
             after = offset + len(hits.pmids)
             more = bool(hits.pmids) and after < min(hits.total, REACH)
             error, unread = _unread(hits, records, offset=offset, limit=limit)
