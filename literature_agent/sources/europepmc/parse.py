@@ -92,7 +92,7 @@ def parse_search(body: bytes, *, detailed: bool = False) -> SearchPage:
         rows=len(rows),
         articles=tuple(articles),
         unreadable=tuple(unreadable),
-        next_cursor=cursor if isinstance(cursor, str) and cursor else None,
+        next_cursor=cursor if isinstance(cursor, str) and re.fullmatch(r"[!-~]{1,2000}", cursor) else None,
         query_echo=clean_text(echo) if isinstance(echo, str) and echo.strip() else None,
     )
 

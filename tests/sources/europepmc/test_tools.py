@@ -139,6 +139,15 @@ async def test_page_without_cursor_is_the_last(tools: EuropePMCTools, desk: Desk
     assert result.warnings == ()
 
 
+@pytest.mark.parametrize("cursor", ["", "\ud800", "a b", "a\n", 7, {}, None, "x" * 2001])
+async def test_what_is_no_cursor_ends_the_list(tools: EuropePMCTools, desk: Desk, rows: Rows, cursor: object) -> None:
+    """K047: such a value could not be sent back."""
+    desk.answers("search", {**rows(["1"], total=9), "nextCursorMark": cursor})
+    result = await tools.search_europepmc("x")
+    assert (result.status, ids_of(result), result.next_page, len(desk.sent)) == ("ok", ["1"], None, 1)
+    assert "its list ended after 1 records" in result.warnings[0]
+
+
 async def test_repeated_cursor_ends_the_list(tools: EuropePMCTools, desk: Desk, rows: Rows) -> None:
     """K048: the same cursor for ever; what was got stays, once, and the shortfall is said."""
     desk.answers("search", rows(["1", "2"], total=9832, cursor="AoI1"))
