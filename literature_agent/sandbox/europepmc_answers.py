@@ -11,7 +11,7 @@ from lxml import etree
 
 from literature_agent.sandbox.corpus_index import Corpus
 from literature_agent.sandbox.europepmc_query import parse_europepmc
-from literature_agent.sandbox.europepmc_records import Record, id_record, lite_record
+from literature_agent.sandbox.europepmc_records import Record, id_record, lite_record, part
 from literature_agent.sandbox.europepmc_search import Found, search_europepmc_index
 from literature_agent.sandbox.jats_records import serialised
 from literature_agent.sandbox.messages import Reply, Request, json_reply, xml_reply
@@ -202,14 +202,15 @@ def _sort_order(text: str) -> tuple[str, bool] | None:
 
 def _sort_key(record: Record, field: str) -> Any:
     if field == "CITED":
-        return record.get("citedByCount", 0)
+        count = record.get("citedByCount")
+        return count if isinstance(count, int) else 0
     if field == "PUB_YEAR":
         return str(record.get("pubYear") or "")
     if field == "AUTH_FIRST":
         return str(record.get("authorString") or "").lower()
     if field == "FIRST_IDATE_D":
         return str(record.get("firstIndexDate") or "")
-    return str((record.get("journalInfo") or {}).get("printPublicationDate") or "")
+    return str(part(record, "journalInfo").get("printPublicationDate") or "")
 
 
 def _newest_first(record: Record) -> tuple[int, str]:

@@ -8,14 +8,11 @@ as words. No text is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from literature_agent.sandbox.syntax import Chain, Node, Operator, Span, Term, tokens
+from literature_agent.sandbox.syntax import EVERYTHING, Group, Node, Operator, Span, Term, tokens
 
 _DEEPEST = 100
-
-EVERYTHING = Term("*")
 
 _FIELD = re.compile(r"([A-Za-z][A-Za-z_]*):(?=\S)")
 _RANGE = re.compile(r"[\[{]\s*([^\s\[\]{}]+)\s+TO\s+([^\s\[\]{}]+)\s*[\]}]")
@@ -97,46 +94,12 @@ def parse_europepmc(text: str) -> ParsedQuery:
     return ParsedQuery(tree=reader.read(), sort=reader.sort)
 
 
-@dataclass(slots=True)
-class _Frame:
-    name: str | None = None
-    parts: list[tuple[Operator, Node]] = field(default_factory=list)
-    waiting: Operator | None = None
-
-    def operator(self, operator: Operator) -> None:
-        if operator == "NOT":
-            if not self.parts:
-                self.parts.append(("AND", EVERYTHING))
-            self.waiting = "NOT"
-        elif self.parts and self.waiting is None:
-            self.waiting = operator
-
-    def operand(self, node: Node) -> None:
-        self.parts.append((self.waiting or "AND", node))
-        self.waiting = None
-
-    def closed(self) -> Node | None:
-        groups: list[list[tuple[Operator, Node]]] = []
-        for operator, node in self.parts:
-            if operator == "OR" or not groups:
-                groups.append([("AND", node)])
-            else:
-                groups[-1].append((operator, node))
-        return _chain([("OR", part) for group in groups if (part := _chain(group)) is not None])
-
-
-def _chain(parts: Sequence[tuple[Operator, Node]]) -> Node | None:
-    if not parts:
-        return None
-    return parts[0][1] if len(parts) == 1 else Chain(tuple(parts))
-
-
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
         self.sort = ""
-        self._frames = [_Frame()]
+        self._frames = [Group()]
 
     def read(self) -> Node | None:
         while self.at < len(self.text):
@@ -160,7 +123,7 @@ class _Reader:
     def _open(self, name: str | None) -> None:
         self.at += 1
         if len(self._frames) < _DEEPEST:
-            self._frames.append(_Frame(name))
+            self._frames.append(Group(name))
 
     def _close(self) -> None:
         if len(self._frames) > 1:

@@ -121,7 +121,8 @@ def merged(derived: Record | None, native: Record) -> Record:
 
 def lite_record(core: Record) -> Record:
     """The `lite` form: flat, without abstract, authors as one string, publication types as one."""
-    info, journal = core.get("journalInfo") or {}, (core.get("journalInfo") or {}).get("journal") or {}
+    info = part(core, "journalInfo")
+    journal = part(info, "journal")
     issns = [str(journal[key]).lower() for key in ("issn", "essn") if journal.get(key)]
     types = items(core, "pubTypeList", "pubType")
     flat: Record = {key: core.get(key) for key in _LITE_FIRST}
@@ -147,8 +148,9 @@ def id_record(core: Record) -> Record:
 
 def index_entry(core: Record, *, body: str, cited: Iterable[str]) -> Entry:
     """What Europe PMC can search in a record; `cited` are the PMIDs of its references."""
-    info, journal = core.get("journalInfo") or {}, (core.get("journalInfo") or {}).get("journal") or {}
-    details = core.get("bookOrReportDetails") or {}
+    info = part(core, "journalInfo")
+    journal = part(info, "journal")
+    details = part(core, "bookOrReportDetails")
     authors = [author for author in items(core, "authorList", "author") if isinstance(author, Mapping)]
     names = [str(author.get("fullName") or author.get("collectiveName") or "") for author in authors]
     names = names or str(core.get("authorString") or "").rstrip(".").split(", ")
@@ -221,6 +223,12 @@ def index_entry(core: Record, *, body: str, cited: Iterable[str]) -> Entry:
             "UPDATE_DATE": _numbered(core.get("dateOfRevision")),
         },
     )
+
+
+def part(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A record inside a record; an empty one where it is missing or something else."""
+    value = record.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def items(record: Mapping[str, Any], outer: str, inner: str) -> list[Any]:

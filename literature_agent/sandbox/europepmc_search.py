@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from literature_agent.sandbox.europepmc_query import EVERYTHING, RANGE_FIELDS, STOP_WORDS, WORD_FIELDS
+from literature_agent.sandbox.europepmc_query import RANGE_FIELDS, STOP_WORDS, WORD_FIELDS
 from literature_agent.sandbox.pubmed_fields import LANGUAGES
-from literature_agent.sandbox.syntax import Chain, Node, Span, Term, plain, tokens
+from literature_agent.sandbox.syntax import EVERYTHING, Chain, Node, Span, Term, plain, tokens
 from literature_agent.sandbox.text_index import TextIndex
 
 _DATE = re.compile(r"^(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?$")

@@ -85,7 +85,7 @@ class Records:
                 continue
             if isinstance(item.get("protocolSection"), dict):
                 self._keep_trial(item)
-            elif "collection" not in item and {"doi", "version", "server"} <= item.keys():
+            elif {"doi", "version", "server"} <= item.keys() and str(item["version"]).isdecimal():
                 self.preprints.setdefault((str(item["doi"]).lower(), str(item["version"])), item)
             elif isinstance(item.get("id"), str) and isinstance(item.get("source"), str) and "title" in item:
                 key = (item["source"], item["id"])

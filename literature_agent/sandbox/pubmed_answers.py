@@ -201,12 +201,12 @@ class PubMedAnswers:
         """ESummary with `db=pubmed&retmode=json`: the fields that clients read."""
         ids = numbers(request.listed("id"))
         if not ids:
-            return json_reply({"header": _header("esummary"), "error": "Neither query_key nor id specified"})
+            return json_reply({"header": header("esummary"), "error": "Neither query_key nor id specified"})
         result: dict[str, object] = {"uids": list(dict.fromkeys(ids))}
         for pmid in result["uids"] if isinstance(result["uids"], list) else ():
             paper = self._corpus.by_pmid.get(pmid)
             result[pmid] = _summary(paper) if paper else {"uid": pmid, "error": "cannot get document summary"}
-        return json_reply({"header": _header("esummary"), "result": result}, trailing="\n")
+        return json_reply({"header": header("esummary"), "result": result}, trailing="\n")
 
     def spelling(self, request: Request) -> Reply:
         """ESpell: a better spelling from the words of the corpus; an empty `CorrectedQuery` where there is none."""
@@ -241,7 +241,7 @@ class _Result:
 
     def count(self, *, as_json: bool) -> Reply:
         if as_json:
-            return json_reply({"header": _header("esearch"), "esearchresult": {"count": self.total}}, trailing="\n")
+            return json_reply({"header": header("esearch"), "esearchresult": {"count": self.total}}, trailing="\n")
         root = etree.Element("eSearchResult")
         add(root, "Count", self.total)
         return xml_reply(root, doctype=_ESEARCH_DOCTYPE)
@@ -265,7 +265,7 @@ class _Result:
                 "quotedphrasesnotfound": outcome.quoted_phrases_not_found,
                 "outputmessages": list(self.messages),
             }
-        return json_reply({"header": _header("esearch"), "esearchresult": result}, trailing="\n")
+        return json_reply({"header": header("esearch"), "esearchresult": result}, trailing="\n")
 
     def xml(self) -> Reply:
         outcome = self.outcome
@@ -305,7 +305,7 @@ class _Result:
 def search_error(message: str, *, as_json: bool) -> Reply:
     """An ESearch failure: HTTP 200 with `ERROR` in the body; NCBI leaves its line breaks raw inside the JSON."""
     if as_json:
-        body = json.dumps({"header": _header("esearch"), "esearchresult": {"ERROR": message}}, separators=(",", ":"))
+        body = json.dumps({"header": header("esearch"), "esearchresult": {"ERROR": message}}, separators=(",", ":"))
         return Reply(200, "application/json; charset=UTF-8", (body.replace("\\n", "\n") + "\n").encode())
     root = etree.Element("eSearchResult")
     add(root, "ERROR", message)
@@ -330,7 +330,7 @@ def add(parent: etree._Element, tag: str, text: str) -> etree._Element:
     return node
 
 
-def _header(kind: str) -> dict[str, str]:
+def header(kind: str) -> dict[str, str]:
     return {"type": kind, "version": "0.3"}
 
 

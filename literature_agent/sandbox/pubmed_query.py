@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from literature_agent.sandbox.pubmed_fields import Field, field_named, read_tag
-from literature_agent.sandbox.syntax import Chain, Node, Operator, Span, Term, tokens
+from literature_agent.sandbox.syntax import Node, Operator, Span, Term, chained, tokens
 
 # Deeper parentheses than any person writes are read as spaces, so that no text exhausts the stack.
 _DEEPEST = 100
@@ -62,9 +62,7 @@ class _Frame:
         self.waiting = None
 
     def closed(self) -> Node | None:
-        if not self.parts:
-            return None
-        return self.parts[0][1] if len(self.parts) == 1 else Chain(tuple(self.parts))
+        return chained(self.parts)
 
 
 class _Reader:

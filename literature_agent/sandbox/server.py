@@ -94,6 +94,7 @@ class SandboxServer:
             self._thread = None
         self._http.end_connections()
         self._http.server_close()
+        self._routes.close()
         if self._owns_corpus:
             self.corpus.close()
 

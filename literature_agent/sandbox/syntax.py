@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
@@ -41,6 +42,50 @@ class Chain:
 
 
 Node = Term | Span | Chain
+
+
+EVERYTHING = Term("*")
+
+
+@dataclass(slots=True)
+class Group:
+    """One open parenthesis while a text is read in which AND and NOT bind tighter than OR.
+
+    `name` is the field that the parenthesis stands in.
+    """
+
+    name: str | None = None
+    parts: list[tuple[Operator, Node]] = field(default_factory=list)
+    waiting: Operator | None = None
+
+    def operator(self, operator: Operator) -> None:
+        if operator == "NOT":
+            if not self.parts:
+                self.parts.append(("AND", EVERYTHING))
+            self.waiting = "NOT"
+        elif self.parts and self.waiting is None:
+            self.waiting = operator
+
+    def operand(self, node: Node) -> None:
+        self.parts.append((self.waiting or "AND", node))
+        self.waiting = None
+
+    def closed(self) -> Node | None:
+        """What was read, as one node; None where nothing was."""
+        alternatives: list[list[tuple[Operator, Node]]] = []
+        for operator, node in self.parts:
+            if operator == "OR" or not alternatives:
+                alternatives.append([("AND", node)])
+            else:
+                alternatives[-1].append((operator, node))
+        return chained([("OR", part) for parts in alternatives if (part := chained(parts)) is not None])
+
+
+def chained(parts: Sequence[tuple[Operator, Node]]) -> Node | None:
+    """The parts as one node: the part itself where there is only one."""
+    if not parts:
+        return None
+    return parts[0][1] if len(parts) == 1 else Chain(tuple(parts))
 
 
 def tokens(text: str) -> list[str]:

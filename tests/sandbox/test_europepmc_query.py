@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from literature_agent.sandbox.europepmc_query import EVERYTHING, parse_europepmc
-from literature_agent.sandbox.syntax import Chain, Span, Term
+from literature_agent.sandbox.europepmc_query import parse_europepmc
+from literature_agent.sandbox.syntax import EVERYTHING, Chain, Span, Term
 
 
 def test_neighbours_are_joined_by_and() -> None:
