@@ -1,0 +1,320 @@
+"""The model `extractive`: not a language model.
+
+A deterministic stand-in that goes through the same loop as one: it plans queries from the words of the question, calls
+the search and fetch tools it is offered, ranks what they show, selects sentences that stand in abstracts, and submits
+the same draft. It needs no key, no network and no money, and it reads the text of messages only. It is the floor that
+a language model has to beat, and what runs where none is set.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from literature_agent.agents.compose import compose, select
+from literature_agent.agents.evidence import Paper
+from literature_agent.agents.models import EXTRACTIVE
+from literature_agent.agents.plan import (
+    Grammar,
+    Plan,
+    feedback_queries,
+    first_query,
+    grammar_of,
+    narrower_query,
+    plan_question,
+    simpler_query,
+    wider_queries,
+)
+from literature_agent.agents.repair import mend
+from literature_agent.agents.transcript import Call, SeenSearch, Transcript, read_transcript
+from literature_agent.outputs import AggregationDraft
+
+# One run: at most three turns of searches, the rest to read, and one to submit.
+_MOST_TURNS = 6
+_SEARCH_TURNS = 3
+_ENOUGH = 10
+_TOO_MANY = 2_000
+_WORTH_SORTING = 40
+_HITS = 25
+_WIDE_HITS = 50
+_READ = 25
+_MOST_SOURCES = 6
+
+_STRONG_EVIDENCE = ("Meta-Analysis", "Systematic Review", "Randomized Controlled Trial")
+# A window that a source asks for where the question sets none: preprint servers can be listed for weeks, not years.
+_WINDOW = datetime.timedelta(days=30)
+
+
+def extractive_model() -> Model:
+    """The model `extractive`: answers by rule, without a language model, from what its tools show."""
+    return _ExtractiveModel(_reply, stream_function=_reply_in_pieces, model_name=EXTRACTIVE)
+
+
+class _ExtractiveModel(FunctionModel):
+    """A function model whose requests cost nothing, and say so: an unknown price would not count as free."""
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        response = await super().request(messages, model_settings, model_request_parameters)
+        response.usage.cost = Decimal(0)
+        return response
+
+
+async def _reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    return answer(messages, info.function_tools, info.output_tools)
+
+
+async def _reply_in_pieces(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+    for number, part in enumerate(answer(messages, info.function_tools, info.output_tools).parts):
+        if isinstance(part, ToolCallPart):
+            arguments = part.args_as_json_str()
+            yield {number: DeltaToolCall(part.tool_name, arguments, tool_call_id=part.tool_call_id)}
+        elif isinstance(part, TextPart):
+            yield part.content
+
+
+def answer(
+    messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition], output_tools: Sequence[ToolDefinition]
+) -> ModelResponse:
+    """The next reply: tool calls while there is something to search or read, then the answer."""
+    said = read_transcript(messages, [tool.name for tool in output_tools])
+    desk = _Desk(said, tools)
+    calls = [] if said.feedback else desk.next_calls()
+    if calls:
+        turn = said.turns_before + said.turns + 1
+        return ModelResponse(
+            parts=[
+                ToolCallPart(call.tool, dict(call.arguments), f"{EXTRACTIVE}-{turn}-{number}")
+                for number, call in enumerate(calls, 1)
+            ]
+        )
+    draft = compose(said.question, said.papers, [search.asked for search in said.searches], said.max_articles)
+    return _submission(mend(draft, said.feedback), output_tools, said)
+
+
+def _submission(draft: AggregationDraft, output_tools: Sequence[ToolDefinition], said: Transcript) -> ModelResponse:
+    taking = [tool for tool in output_tools if "summary" in _properties(tool)]
+    if not taking:
+        return ModelResponse(parts=[TextPart(draft.summary)])
+    turn = said.turns_before + said.turns + 1
+    return ModelResponse(parts=[ToolCallPart(taking[0].name, draft.model_dump(mode="json"), f"{EXTRACTIVE}-{turn}-1")])
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Planned:
+    tool: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        return Call(self.tool, self.arguments, "", 0).key
+
+
+@dataclass(frozen=True)
+class _Searcher:
+    """A search tool as offered."""
+
+    tool: ToolDefinition
+
+    @property
+    def source(self) -> str:
+        return self.tool.name.removeprefix("search_")
+
+    @property
+    def grammar(self) -> Grammar:
+        return grammar_of(self.source)
+
+    def takes(self, name: str) -> bool:
+        return name in _properties(self.tool)
+
+    @property
+    def needs_dates(self) -> bool:
+        return {"date_from", "date_to"} <= set(self.tool.parameters_json_schema.get("required", ()))
+
+
+def _properties(tool: ToolDefinition) -> dict[str, Any]:
+    properties = tool.parameters_json_schema.get("properties")
+    return properties if isinstance(properties, dict) else {}
+
+
+def _searchers(tools: Sequence[ToolDefinition]) -> list[_Searcher]:
+    """The search tools; one that asks all sources at once only where it is the only one."""
+    found = [_Searcher(tool) for tool in tools if tool.name.startswith("search_") and "query" in _properties(tool)]
+    single = [searcher for searcher in found if searcher.source != "all"]
+    return (single or found)[:_MOST_SOURCES]
+
+
+def _fetch_tool(source: str, tools: Sequence[ToolDefinition]) -> ToolDefinition | None:
+    """The tool that gives whole records of a source: `fetch_clinicaltrial` belongs to `search_clinicaltrials`."""
+    fetchers = {tool.name.removeprefix("fetch_"): tool for tool in tools if tool.name.startswith("fetch_")}
+    return fetchers.get(source) or fetchers.get(source.removesuffix("s")) or fetchers.get(f"{source}s")
+
+
+class _Desk:
+    """What to do next, from what was said so far and the tools at hand."""
+
+    def __init__(self, said: Transcript, tools: Sequence[ToolDefinition]) -> None:
+        self.said = said
+        self.tools = tools
+        self.searchers = _searchers(tools)
+        self.made = {call.key for call in said.calls}
+        suggested = next((search.suggestion for search in said.searches if search.suggestion), None)
+        self.plan: Plan = plan_question(_without_syntax(suggested) if suggested else said.question)
+        self.search_turns = len({call.turn for call in said.calls if call.tool.startswith("search_")})
+
+    def next_calls(self) -> list[_Planned]:
+        """New calls for this turn, none made before; empty when it is time to submit."""
+        left = _MOST_TURNS - 1 - self.said.turns
+        if left <= 0:
+            return []
+        # The last turn before the answer reads; searching there would find what nobody reads.
+        planned = list(self._search()) if left > 1 and self.search_turns < _SEARCH_TURNS else []
+        if not planned:
+            planned = list(self._read())
+        return [call for key, call in {call.key: call for call in planned}.items() if key not in self.made]
+
+    # --- searching ---
+
+    def _search(self) -> Iterator[_Planned]:
+        today = self._today()
+        if today is None and any(searcher.needs_dates for searcher in self.searchers) and self._clock():
+            yield _Planned("current_time", {})
+        for searcher in self.searchers:
+            queries = list(self._queries(searcher))
+            for number, query in enumerate(queries):
+                if not query:
+                    continue
+                wide = self.search_turns > 0 and number == len(queries) - 1
+                arguments = self._arguments(searcher, query, today, _WIDE_HITS if wide else _HITS)
+                if arguments is not None:
+                    yield _Planned(searcher.tool.name, arguments)
+
+    def _queries(self, searcher: _Searcher) -> Iterator[str]:
+        asked = [call for call in self.said.calls if call.tool == searcher.tool.name and call.answer is not None]
+        if not asked:
+            yield first_query(self.plan, searcher.grammar)
+            return
+        seen = [search for search in self.said.searches if search.tool == searcher.tool.name]
+        if asked[-1].refused:
+            yield simpler_query(self.plan)
+        elif not any(search.asked.status in ("ok", "empty", "partial") for search in seen):
+            # The source failed after all retries of the transport: asking again would only wait again.
+            return
+        elif self._shown_by(searcher) < _ENOUGH:
+            if self.search_turns == 1 or len(self.said.papers) < max(_ENOUGH, self.said.max_articles):
+                yield from wider_queries(self.plan, searcher.grammar, self.search_turns)
+        elif self.search_turns == 1:
+            yield from self._second_look(searcher, seen)
+
+    def _second_look(self, searcher: _Searcher, seen: Sequence[SeenSearch]) -> Iterator[str]:
+        """When the first search found plenty: the same in fewer places, and what the hits' titles speak of."""
+        total = max((search.total or 0 for search in seen), default=0)
+        if total > _TOO_MANY:
+            yield narrower_query(self.plan, searcher.grammar)
+        titles = [paper.title for paper in self._best()]
+        yield from feedback_queries(self.plan, searcher.grammar, titles, [])
+
+    def _arguments(
+        self, searcher: _Searcher, query: str, today: datetime.date | None, hits: int
+    ) -> dict[str, Any] | None:
+        arguments: dict[str, Any] = {"query": query}
+        if searcher.takes("max_results"):
+            arguments["max_results"] = min(hits, _most(_properties(searcher.tool)["max_results"], hits))
+        if searcher.needs_dates:
+            until = self.said.date_to or (today.isoformat() if today else None)
+            since = self.said.date_from or ((today - _WINDOW).isoformat() if today else None)
+            if until is None or since is None:
+                return None
+            arguments |= {"date_from": since, "date_to": until}
+        return arguments
+
+    def _clock(self) -> bool:
+        return any(tool.name == "current_time" for tool in self.tools)
+
+    def _today(self) -> datetime.date | None:
+        for call in self.said.calls:
+            found = re.search(r"\b(\d{4}-\d{2}-\d{2})\b", call.answer or "") if call.tool == "current_time" else None
+            if found:
+                return datetime.date.fromisoformat(found.group(1))
+        return None
+
+    def _shown_by(self, searcher: _Searcher) -> int:
+        return sum(searcher.source in sources for sources in self.said.shown_by.values())
+
+    # --- reading ---
+
+    def _best(self) -> list[Paper]:
+        return select(self.said.question, self.said.papers, max(self.said.max_articles, _ENOUGH))
+
+    def _read(self) -> Iterator[_Planned]:
+        """Whole records of the best papers, each from a source that showed it and did not refuse it before."""
+        asked = self._asked_for()
+        wanted: dict[str, list[str]] = {}
+        for paper in select(self.said.question, self.said.papers, max(self.said.max_articles, _ENOUGH) + 5):
+            if paper.whole and paper.headings:
+                continue
+            for source in self.said.shown_by.get(paper.reference, ()):
+                tool = _fetch_tool(source, self.tools)
+                if tool is not None and paper.reference not in asked.get(tool.name, ()):
+                    wanted.setdefault(tool.name, []).append(paper.reference)
+                    break
+        for tool in self.tools:
+            if references := wanted.get(tool.name):
+                yield from _fetches(tool, references[:_READ])
+
+    def _asked_for(self) -> dict[str, set[str]]:
+        """References that each fetch tool was asked for; of a refused call only those that the refusal names."""
+        asked: dict[str, set[str]] = {}
+        for call in self.said.calls:
+            if call.tool.startswith("fetch_"):
+                references = re.findall(r"«[^«»]+»", json.dumps(call.arguments, ensure_ascii=False))
+                refused = [reference for reference in references if reference in (call.answer or "")]
+                asked.setdefault(call.tool, set()).update(refused or references if call.refused else references)
+        return asked
+
+
+def _fetches(tool: ToolDefinition, references: Sequence[str]) -> Iterator[_Planned]:
+    """One call for all, or one for each where the tool takes a single reference."""
+    for name, schema in _properties(tool).items():
+        if "reference" not in name:
+            continue
+        if _is_list(schema):
+            most = int(schema.get("maxItems", len(references)))
+            for start in range(0, len(references), most):
+                yield _Planned(tool.name, {name: list(references[start : start + most])})
+        else:
+            yield from (_Planned(tool.name, {name: reference}) for reference in references[:_ENOUGH])
+        return
+
+
+def _is_list(schema: Mapping[str, Any]) -> bool:
+    return schema.get("type") == "array" or any(_is_list(option) for option in schema.get("anyOf", ()))
+
+
+def _most(schema: Mapping[str, Any], otherwise: int) -> int:
+    """The largest number that a parameter takes."""
+    bounds = [option["maximum"] for option in (schema, *schema.get("anyOf", ())) if "maximum" in option]
+    return int(bounds[0]) if bounds else otherwise
+
+
+def _without_syntax(query: str) -> str:
+    """The words of a query, without operators, tags and quotes."""
+    return re.sub(r"\b(?:AND|OR|NOT|and|or|not)\b|\[[^\]]*\]|[()\"*]", " ", query)

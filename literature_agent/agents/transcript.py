@@ -1,0 +1,336 @@
+"""A run as the extractive model reads it: the text of the messages and nothing else.
+
+Metadata, registry and ledger are out of its reach, as they are for a language model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+
+from literature_agent.agents.evidence import UNTYPED, Asked, Mark, Paper
+from literature_agent.views import FENCE_CLOSE, FENCE_OPEN
+
+REFERENCE = re.compile(r"«artifact:link:cite~[0-9A-Za-z]{10}»")
+
+_QUESTION = re.compile(r"<question>\n(.*?)\n</question>", re.S)
+_AT_MOST = re.compile(r"^Articles: at most (\d{1,3})$", re.M)
+_PUBLISHED = re.compile(r"^Published: (\S+|any time) to (\S+)", re.M)
+_TYPES_ASKED = re.compile(r"^Publication types: ", re.M)
+_SEARCH = re.compile(r"^Search (\S+) \| (\S+) \| (ok|empty|partial|failed)(?: \| shown (\d+) of (\d+|unknown))?", re.M)
+_HEADING = re.compile(rf"^({REFERENCE.pattern}) \| (.*)$")
+_MARKS: Mapping[str, Mark] = {
+    "[PREPRINT": "preprint",
+    "[RETRACTED]": "retracted",
+    "[CONCERN]": "concern",
+    "[CORRECTED]": "corrected",
+    "[NOTICE]": "notice",
+}
+_DEFAULT_ARTICLES = 20
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call of this run with the text it was answered with; None while it is unanswered."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    id: str
+    turn: int
+    answer: str | None = None
+    refused: bool = False
+    """The answer asks for a corrected call."""
+
+    @property
+    def key(self) -> str:
+        """Equal for calls that ask the same."""
+        return f"{self.tool} {json.dumps(self.arguments, sort_keys=True, ensure_ascii=False)}"
+
+
+@dataclass(frozen=True)
+class SeenSearch:
+    """The header of one search as shown."""
+
+    asked: Asked
+    shown: int
+    total: int | None
+    tool: str | None
+    """The tool whose call was answered with it; None for what stood in the first message."""
+    suggestion: str | None = None
+    """The query in the source's own spelling, where it offers one."""
+
+
+@dataclass(frozen=True)
+class Transcript:
+    """Everything said in this run."""
+
+    question: str = ""
+    max_articles: int = _DEFAULT_ARTICLES
+    date_from: str | None = None
+    date_to: str | None = None
+    types_asked: bool = False
+    """Whether the request itself is limited to publication types."""
+    calls: tuple[Call, ...] = ()
+    searches: tuple[SeenSearch, ...] = ()
+    papers: tuple[Paper, ...] = ()
+    shown_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Reference -> names of the sources whose searches showed it."""
+    feedback: tuple[str, ...] = ()
+    """What was said against submitted answers, oldest first."""
+    turns: int = 0
+    """Replies of the model so far in this run."""
+    turns_before: int = 0
+    """Replies in the conversation before this run."""
+
+
+def read_transcript(messages: Sequence[ModelMessage], output_tools: Iterable[str] = ()) -> Transcript:
+    """The run that the messages tell, from its question on; earlier runs in the same conversation are left out."""
+    start = _start(messages)
+    before = sum(isinstance(message, ModelResponse) for message in messages[:start])
+    turns = 0
+    prompts: list[str] = []
+    calls: dict[str, Call] = {}
+    for message in messages[start:]:
+        if isinstance(message, ModelResponse):
+            for part in message.parts:
+                if isinstance(part, ToolCallPart):
+                    calls[part.tool_call_id] = Call(part.tool_name, _arguments(part), part.tool_call_id, turns)
+            turns += 1
+        else:
+            prompts.extend(_prompts(message))
+            for answer in message.parts:
+                if isinstance(answer, ToolReturnPart) and answer.tool_call_id in calls:
+                    calls[answer.tool_call_id] = replace(
+                        calls[answer.tool_call_id],
+                        answer=answer.model_response_str(wrap_if_error=False),
+                        refused=answer.outcome == "retried",
+                    )
+    first, later = (prompts[0], prompts[1:]) if prompts else ("", [])
+    outputs = frozenset(output_tools)
+    feedback = [call.answer for call in calls.values() if call.tool in outputs and call.answer and call.refused]
+    return _with_views(
+        Transcript(
+            **_request(first),
+            calls=tuple(call for call in calls.values() if call.tool not in outputs),
+            feedback=(*feedback, *later),
+            turns=turns,
+            turns_before=before,
+        ),
+        first,
+    )
+
+
+def _start(messages: Sequence[ModelMessage]) -> int:
+    """Where the run begins: the last message with a question, else the first with a prompt."""
+    asked = [n for n, message in enumerate(messages) if any(_QUESTION.search(text) for text in _prompts(message))]
+    prompted = [n for n, message in enumerate(messages) if any(True for _ in _prompts(message))]
+    return asked[-1] if asked else prompted[0] if prompted else 0
+
+
+def _prompts(message: ModelMessage) -> Iterable[str]:
+    if isinstance(message, ModelRequest):
+        for part in message.parts:
+            if isinstance(part, UserPromptPart):
+                yield _prompt_text(part)
+
+
+def _prompt_text(part: UserPromptPart) -> str:
+    if isinstance(part.content, str):
+        return part.content
+    return "\n".join(text for item in part.content if isinstance(text := getattr(item, "content", item), str))
+
+
+def _arguments(part: ToolCallPart) -> dict[str, Any]:
+    try:
+        return part.args_as_dict()
+    except ValueError:
+        return {}
+
+
+def _request(prompt: str) -> dict[str, Any]:
+    """The question and its limits as `agents.briefing.brief` writes them; a prompt without them is the question."""
+    asked = _QUESTION.search(prompt)
+    if asked is None:
+        return {"question": prompt.strip()}
+    rest = prompt[asked.end() :].partition("\nAlready done for you:")[0]
+    published, at_most = _PUBLISHED.search(rest), _AT_MOST.search(rest)
+    return {
+        "question": asked.group(1).strip(),
+        "max_articles": int(at_most.group(1)) if at_most else _DEFAULT_ARTICLES,
+        "date_from": published.group(1) if published and published.group(1) != "any" else None,
+        "date_to": published.group(2) if published and published.group(2) != "today" else None,
+        "types_asked": bool(_TYPES_ASKED.search(rest)),
+    }
+
+
+# --- views ------------------------------------------------------------------------------------------------------------
+
+_COUNT = re.compile(r"^(?:Search .* \| shown|Fetched) (\d+) of ", re.M)
+_LEFT_OUT = re.compile(rf"^(?:Not found|Failed): ({REFERENCE.pattern})", re.M)
+_DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Linked): ")
+_SUGGESTION = re.compile(r"^Notice: .*\bsuggests: (.+)$", re.M)
+
+
+@dataclass
+class _Shelf:
+    """Papers and searches while views are read."""
+
+    papers: dict[str, Paper] = field(default_factory=dict)
+    shown_by: dict[str, list[str]] = field(default_factory=dict)
+    searches: list[SeenSearch] = field(default_factory=list)
+
+    def read(self, text: str, call: Call | None) -> None:
+        """Take in one view: its header if it is a search, and the papers that stand in its fence."""
+        header, blocks = _split(text)
+        found = _SEARCH.search(header)
+        if found:
+            self._search(found, header, call)
+        source = _source_of(call) or (found.group(2) if found else "")
+        for place, paper in enumerate(self._trusted(text, blocks)):
+            if found:
+                paper = replace(paper, positions=(place,))
+                sources = self.shown_by.setdefault(paper.reference, [])
+                if source not in sources:
+                    sources.append(source)
+            known = self.papers.get(paper.reference)
+            self.papers[paper.reference] = paper if known is None else _merged(known, paper)
+
+    def _trusted(self, text: str, blocks: Sequence[Sequence[str]]) -> list[Paper]:
+        """The papers of a view, without those that only the text of another paper pretends to show.
+
+        Paper text can hold lines that look like a heading. Then there are more of them than the view says it shows.
+        """
+        papers = [_paper(block) for block in blocks]
+        stated = _COUNT.search(text)
+        if stated is None or len(papers) <= int(stated.group(1)):
+            return papers
+        counts = Counter(paper.reference for paper in papers)
+        refused = {found.group(1) for found in _LEFT_OUT.finditer(text)}
+        if not text.startswith("Fetched"):
+            refused |= self.papers.keys()
+        return [paper for paper in papers if counts[paper.reference] == 1 and paper.reference not in refused]
+
+    def _search(self, found: re.Match[str], header: str, call: Call | None) -> None:
+        search_id, source, status, shown, total = found.groups()
+        query = re.search(r"^Query: (.*)$", header, re.M)
+        asked = Asked(search_id, source, _status(status), query.group(1) if query else _query_of(call))
+        suggested = _SUGGESTION.search(header)
+        self.searches.append(
+            SeenSearch(
+                asked=asked,
+                shown=int(shown or 0),
+                total=int(total) if total and total != "unknown" else None,
+                tool=call.tool if call else None,
+                suggestion=suggested.group(1) if suggested else None,
+            )
+        )
+
+
+def _with_views(transcript: Transcript, prompt: str) -> Transcript:
+    shelf = _Shelf()
+    _, _, given = prompt.partition("\nAlready done for you:\n")
+    # Each view that stands there begins with its own header.
+    for view in re.split(r"^(?=Search \S+ \| \S+ \| )", given, flags=re.M):
+        shelf.read(view, None)
+    for call in transcript.calls:
+        if call.answer:
+            shelf.read(call.answer, call)
+    return replace(
+        transcript,
+        searches=tuple(shelf.searches),
+        papers=tuple(shelf.papers.values()),
+        shown_by={reference: tuple(sources) for reference, sources in shelf.shown_by.items()},
+    )
+
+
+def _split(text: str) -> tuple[str, list[list[str]]]:
+    """What stands before the fence, and the lines of each paper inside it."""
+    header, _, fenced = text.partition(FENCE_OPEN)
+    blocks: list[list[str]] = []
+    # A view that was cut lacks the end of its fence.
+    for line in fenced.partition(FENCE_CLOSE)[0].strip("\n").split("\n"):
+        if _HEADING.match(line):
+            blocks.append([line])
+        elif blocks:
+            blocks[-1].append(line)
+    return header, blocks
+
+
+def _source_of(call: Call | None) -> str:
+    return call.tool.removeprefix("search_") if call and call.tool.startswith("search_") else ""
+
+
+def _query_of(call: Call | None) -> str:
+    return str(call.arguments.get("query", "")) if call else ""
+
+
+def _status(text: str) -> Literal["ok", "empty", "partial", "failed"]:
+    return text if text in ("ok", "empty", "partial") else "failed"  # type: ignore[return-value]  # narrowed by `in`
+
+
+def _paper(block: Sequence[str]) -> Paper:
+    heading = _HEADING.match(block[0])
+    assert heading is not None
+    facts = heading.group(2).split(" | ")
+    lines = list(block[1:])
+    details: list[str] = []
+    while lines and _DETAIL.match(lines[-1]):
+        details.append(lines.pop())
+    title = lines.pop(0).removeprefix("Title:").strip() if lines and lines[0].startswith("Title:") else ""
+    abstract, whole = "", False
+    if lines and lines[0].startswith("Abstract"):
+        whole = lines[0].startswith("Abstract (whole): ")
+        abstract = "\n".join([lines[0].partition(": ")[2], *lines[1:]])
+        whole = whole or not abstract.endswith("…")
+    return Paper(
+        reference=heading.group(1),
+        title=title,
+        abstract=abstract,
+        whole=whole,
+        year=int(facts[0]) if facts[0].isdecimal() else None,
+        study_type=facts[1] if len(facts) > 1 else UNTYPED,
+        marks=frozenset(mark for shown, mark in _MARKS.items() if shown in heading.group(2)),
+        headings=tuple(_headings(details)),
+        linked=tuple(reversed([link for line in details if (link := _link(line))])),
+    )
+
+
+def _headings(details: Sequence[str]) -> Iterable[str]:
+    for line in reversed(details):
+        label, _, value = line.partition(": ")
+        if label in ("MeSH", "Keywords"):
+            yield from (name for part in value.split("; ") if (name := part.strip().rstrip("*")))
+
+
+def _link(line: str) -> tuple[str, str] | None:
+    found = re.fullmatch(rf"Linked: (\w+) ({REFERENCE.pattern})", line)
+    return (found.group(1), found.group(2)) if found else None
+
+
+def _merged(known: Paper, new: Paper) -> Paper:
+    """What both views say of one work: the longest text, every mark, every place."""
+    longer = max((known, new), key=lambda paper: (paper.whole, len(paper.abstract)))
+    typed = [paper.study_type for paper in (longer, known, new) if paper.study_type != UNTYPED]
+    return replace(
+        longer,
+        title=longer.title or known.title or new.title,
+        year=longer.year or known.year or new.year,
+        study_type=typed[0] if typed else UNTYPED,
+        marks=known.marks | new.marks,
+        headings=longer.headings or known.headings or new.headings,
+        linked=tuple(dict.fromkeys((*known.linked, *new.linked))),
+        positions=(*known.positions, *new.positions),
+    )
