@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from literature_agent.sandbox import Corpus, SandboxServer
-from literature_agent.settings import Settings
+from literature_agent.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -44,7 +44,7 @@ def sandbox() -> Iterator[SandboxServer]:
 @pytest.fixture
 def settings(sandbox: SandboxServer, tmp_path: Path) -> Settings:
     """Settings that point every service at the sandbox, without pace and with short waits."""
-    return Settings(
+    return load_settings(
         **sandbox.settings_overrides(),
         cache_dir=tmp_path / "cache",
         pace="off",

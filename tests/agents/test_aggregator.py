@@ -60,7 +60,7 @@ async def test_a_question_comes_back_with_an_answer_whose_every_reference_resolv
         resolved.artifact for resolved in output.registry.resolve(output.summary) if resolved.artifact is None
     ] == []
     article = output.relevant_articles[0]
-    assert article.reference in output.summary
+    assert str(article.reference) in output.summary
     assert article.doi is not None
     assert article.doi.startswith("10.5555/")
     assert article.relevance == "It bears on the question."
@@ -122,7 +122,7 @@ async def test_a_typed_identifier_of_a_shown_work_becomes_its_reference(settings
     output = await run(scripted_model(SEARCH, typed), settings, registry=registry)
     assert output.integrity.leaks_replaced == 1
     assert "doi:" not in output.summary
-    assert output.relevant_articles[0].reference in output.summary
+    assert str(output.relevant_articles[0].reference) in output.summary
 
 
 async def test_a_work_that_only_a_shared_registry_holds_can_not_be_cited(settings: Settings) -> None:
