@@ -511,6 +511,9 @@ class Ledger:
         ledger.cite(saved.cited)
         return ledger
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ledger.from_json, (self.to_json(), self._registry)
+
     # Inside
 
     def _name(self, reference: Reference | str) -> str:

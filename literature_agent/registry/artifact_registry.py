@@ -283,7 +283,7 @@ class ArtifactRegistry:
 
     def __len__(self) -> int:
         with self.store.reading():
-            return len(self.store.numbers())
+            return self.store.count()
 
     def __bool__(self) -> bool:
         # An empty registry is still a registry: `registry or default` must not replace it.
@@ -291,7 +291,7 @@ class ArtifactRegistry:
 
     def __iter__(self) -> Iterator[Reference]:
         with self.store.reading():
-            return iter([Reference(work.key) for work in self._works()])
+            return iter([Reference(key) for key in self.store.work_keys()])
 
     def __contains__(self, reference: object) -> bool:
         return isinstance(reference, (Reference, str)) and self.canonical(reference) is not None
@@ -359,7 +359,7 @@ class ArtifactRegistry:
         waiting = [work]
         while waiting:
             current = waiting.pop()
-            near = [other for other in self._linked(current) if not other.is_notice]
+            near = [other for other in self._near(current) if not other.is_notice]
             near += [other for other in self._noticed(current) if not other.is_notice]
             for other in near:
                 if other.number not in seen:
@@ -367,14 +367,30 @@ class ArtifactRegistry:
                     waiting.append(other)
         return list(seen.values())
 
+    def _near(self, work: Work) -> list[Work]:
+        """`_linked` without the links between a trial and a paper that pools several: that is a study of its own."""
+        others = list(self._linked(work))
+        if work.is_trial:
+            return [other for other in others if other.is_trial or len(self._trials(other)) < 2]
+        if len(self._trials(work)) < 2:
+            return others
+        return [other for other in others if not other.is_trial]
+
+    def _trials(self, work: Work) -> set[int]:
+        return {other.number for other in self._linked(work) if other.is_trial}
+
     def _linked(self, work: Work) -> Iterator[Work]:
         """Works that name this one as a version or are named by it, and those that name the same unheld record."""
         for target in links(work).versions:
             owner = self.store.owner(target)
             if owner is not None:
                 yield self._work(owner)
+                continue
             for number in self.store.linkers(target):
-                if number != work.number and target in links(other := self._work(number)).versions:
+                other = self._work(number)
+                # Two trials that name one paper were pooled in it.
+                pooled = work.is_trial and other.is_trial
+                if number != work.number and not pooled and target in links(other).versions:
                     yield other
         for identity in work.keys:
             for number in self.store.linkers(identity):
@@ -479,7 +495,8 @@ class ArtifactRegistry:
     def to_json(self) -> str:
         """Everything held, as one JSON document."""
         with self.store.reading():
-            return _Saved(works=tuple(self._works())).model_dump_json(exclude_none=True)
+            works = (work.model_copy(update={"number": at}) for at, work in enumerate(self._works(), 1))
+            return _Saved(works=tuple(works)).model_dump_json(exclude_none=True)
 
     @classmethod
     def from_json(cls, document: str | bytes | Mapping[str, Any], *, store: Store | None = None) -> ArtifactRegistry:

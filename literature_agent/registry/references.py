@@ -275,6 +275,8 @@ def _closed_up(before: str, text: str, position: int) -> tuple[str, int]:
         position = _skip(text, position, r"[ \t]*[,;]?[ \t]*")
     elif not following or following.isspace() or following in ".,;:!?)]}":
         before = before.rstrip(" \t\u00a0")
+        if not following or following in ".,;:!?":
+            before = re.sub(r"[ \t]*[,;]$", "", before)
     return before, position
 
 

@@ -32,6 +32,8 @@ class Store(Protocol):
     def linkers(self, target: str) -> tuple[int, ...]: ...
     def unlink(self, number: int) -> None: ...
     def numbers(self) -> tuple[int, ...]: ...
+    def work_keys(self) -> tuple[str, ...]: ...
+    def count(self) -> int: ...
 
 
 class MemoryStore:
@@ -108,10 +110,16 @@ class MemoryStore:
     def numbers(self) -> tuple[int, ...]:
         return tuple(sorted(self._works))
 
+    def work_keys(self) -> tuple[str, ...]:
+        return tuple(self._works[number].key for number in self.numbers())
+
+    def count(self) -> int:
+        return len(self._works)
+
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS works (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, revision INTEGER NOT NULL, body TEXT NOT NULL);
+    number INTEGER PRIMARY KEY AUTOINCREMENT, revision INTEGER NOT NULL, key TEXT NOT NULL, body TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, work INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS links (
     target TEXT NOT NULL, work INTEGER NOT NULL, PRIMARY KEY (target, work)) WITHOUT ROWID;
@@ -203,7 +211,7 @@ class SQLiteStore:
 
     def new_number(self) -> int:
         with self._lock:
-            number = self._open().execute("INSERT INTO works (revision, body) VALUES (0, '')").lastrowid
+            number = self._open().execute("INSERT INTO works (revision, key, body) VALUES (0, '', '')").lastrowid
         assert number is not None
         return number
 
@@ -228,7 +236,8 @@ class SQLiteStore:
     def put(self, work: Work) -> None:
         with self._lock:
             (revision,) = self._rows(
-                "UPDATE works SET revision = revision + 1, body = ? WHERE number = ? RETURNING revision",
+                "UPDATE works SET revision = revision + 1, key = ?, body = ? WHERE number = ? RETURNING revision",
+                work.key,
                 work.model_dump_json(exclude_none=True),
                 work.number,
             )[0]
@@ -265,3 +274,9 @@ class SQLiteStore:
 
     def numbers(self) -> tuple[int, ...]:
         return tuple(row[0] for row in self._rows("SELECT number FROM works WHERE revision > 0 ORDER BY number"))
+
+    def work_keys(self) -> tuple[str, ...]:
+        return tuple(row[0] for row in self._rows("SELECT key FROM works WHERE revision > 0 ORDER BY number"))
+
+    def count(self) -> int:
+        return int(self._rows("SELECT count(*) FROM works WHERE revision > 0")[0][0])

@@ -26,7 +26,7 @@ class StoredText(Record):
 
 def text_hash(text: str) -> str:
     """BLAKE2b-128 of the text, in hexadecimal."""
-    return blake2b(text.encode(), digest_size=16).hexdigest()
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def table_text(table: Table) -> str:

@@ -56,7 +56,8 @@ class Work(Record):
 
     @property
     def is_notice(self) -> bool:
-        return any(copy.is_notice for copy in self.copies)
+        # Not `any`: a source that gives a notice the paper's identifiers must not turn the paper into one.
+        return ranked_copies(self)[0].is_notice
 
     @property
     def is_preprint(self) -> bool:
@@ -117,13 +118,18 @@ class Links(NamedTuple):
 
 
 def links(work: Work) -> Links:
-    """The evidence in the copies of a work. A record that names several trials (pooled analysis, review) is a study of
-    its own: its trial links don't count."""
+    """The evidence in the copies of a work.
+
+    A record that names several trials (pooled analysis, review) is a study of its own: its trial links don't count.
+    """
     versions: set[str] = set()
     trials: set[str] = set()
     notices: set[str] = set()
     for copy in work.copies:
         for other in copy.related:
+            # Registries infer papers of a trial from any mention of its number, meta-analyses included.
+            if other.certainty == "inferred" and (other.relation == "trial" or isinstance(copy, ClinicalTrial)):
+                continue
             named = _named(doi=other.doi, pmid=other.pmid, pmcid=other.pmcid, nct_id=other.nct_id)
             (trials if other.relation == "trial" else versions).update(named)
         for notice in copy.notices:
@@ -318,7 +324,6 @@ def compose(work: Work) -> CitationArtifact:
         "alternate_dois": tuple(dict.fromkeys(each for copy in copies for each in dois_of(copy) if each != own)),
         "url": best.url or next((copy.url for copy in others if copy.url), None),
         "is_preprint": work.is_preprint,
-        "is_notice": work.is_notice,
         "correction_status": status,
         "correction_checked_at": _checked_at(copies, status),
         "notices": _all_notices(copies),
@@ -343,7 +348,6 @@ def absorb(old: CitationArtifact, new: CitationArtifact) -> CitationArtifact:
         "alternate_dois": tuple(dict.fromkeys((*base.alternate_dois, *other.alternate_dois))),
         "url": base.url or other.url,
         "is_preprint": base.is_preprint or other.is_preprint,
-        "is_notice": base.is_notice or other.is_notice,
         "correction_status": status,
         "correction_checked_at": _checked_at(pair, status),
         "notices": _all_notices(pair),
