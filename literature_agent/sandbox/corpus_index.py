@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+import threading
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -15,12 +15,12 @@ from literature_agent.sandbox.europepmc_records import COLUMNS, Record, core_rec
 from literature_agent.sandbox.jats_records import article_ids, body_words, draft_from_jats, has_body
 from literature_agent.sandbox.loading import Records
 from literature_agent.sandbox.pubmed_index import index_papers
-from literature_agent.sandbox.pubmed_records import Paper, read_papers
-from literature_agent.sandbox.synthesis import pubmed_xml
+from literature_agent.sandbox.pubmed_records import Paper
+from literature_agent.sandbox.synthesis import paper_from_draft
 from literature_agent.sandbox.text_index import Entry, TextIndex
 
-# Identifiers set aside for invented papers: PMIDs from here on, and the DOI prefix kept for examples.
-_INVENTED_PMIDS_FROM = 90_000_000
+# Identifiers set aside for invented papers: PMIDs and NCT numbers from here on, and the DOI prefix kept for examples.
+_INVENTED_FROM = 90_000_000
 _INVENTED_DOI = "10.5555/"
 
 
@@ -31,15 +31,13 @@ class Corpus:
         self.articles = records.articles
         self.preprints = records.preprints
         self.trials = records.trials
-        self.by_pmid, pmc_only = _with_full_texts(records)
+        self.by_pmid, self._pmc_only = _with_full_texts(records)
         self.papers: tuple[Paper, ...] = tuple(self.by_pmid.values())
-        self.pubmed = index_papers(self.papers)
         self.citing = _citing(self.papers)
-        self.europepmc_by_id = self._europepmc_records(records, pmc_only)
-        self.europepmc_records = tuple(self.europepmc_by_id.values())
-        self.europepmc = TextIndex(
-            tuple(COLUMNS), tuple(COLUMNS.values()), (self._europepmc_entry(r) for r in self.europepmc_records)
-        )
+        self.pubmed = index_papers(self.papers)
+        self._native = records.europepmc
+        self._lock = threading.Lock()
+        self._europepmc: _EuropePmc | None = None
 
     @classmethod
     def packaged(cls) -> Corpus:
@@ -76,19 +74,31 @@ class Corpus:
     @property
     def size(self) -> int:
         """How many publications and trials there are; copies of one paper count once."""
-        records = self.europepmc_by_id
-        europepmc_dois = {str(record.get("doi") or "").lower() for record in self.europepmc_records}
-        preprint_dois = {doi for doi, _ in self.preprints} - europepmc_dois
-        hidden = sum(("MED", pmid) not in records for pmid in self.by_pmid)
-        return len(records) + hidden + len(preprint_dois) + len(self.trials)
+        papers = (*self.papers, *self._pmc_only)
+        own = [record for (source, key), record in self._native.items() if source != "MED" or key not in self.by_pmid]
+        known = {paper.doi for paper in papers if paper.doi} | {_doi(record) for record in own}
+        preprints = {doi for doi, _ in self.preprints} - known
+        pmcids = {paper.pmcid for paper in papers if paper.pmcid}
+        copies = sum(1 for record in own if record["source"] == "PMC" and record["id"] in pmcids)
+        return len(papers) + len(own) - copies + len(preprints) + len(self.trials)
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether every publication carries an identifier kept for invented ones."""
-        dois = [doi for doi, _ in self.preprints]
-        return all(_is_invented(r.get("pmid"), r.get("doi")) for r in self.europepmc_records) and all(
-            _is_invented(None, doi) for doi in dois
+        """Whether every publication and trial carries an identifier kept for invented ones."""
+        return (
+            all(_is_invented(paper.pmid, paper.doi) for paper in (*self.papers, *self._pmc_only))
+            and all(_is_invented(str(record.get("pmid") or ""), _doi(record)) for record in self._native.values())
+            and all(_is_invented("", doi) for doi, _ in self.preprints)
+            and all(_is_invented(number.removeprefix("NCT"), "") for number in self.trials)
         )
+
+    @property
+    def europepmc(self) -> _EuropePmc:
+        """Europe PMC's records and index, made when they are first needed."""
+        with self._lock:
+            if self._europepmc is None:
+                self._europepmc = _EuropePmc(self, self._native, self._pmc_only)
+            return self._europepmc
 
     def open_article(self, number: str) -> etree._Element | None:
         """The JATS article with a body under this PMCID or preprint id."""
@@ -97,32 +107,44 @@ class Corpus:
 
     def close(self) -> None:
         self.pubmed.close()
-        self.europepmc.close()
+        if self._europepmc is not None:
+            self._europepmc.index.close()
 
-    def _europepmc_records(self, records: Records, pmc_only: list[Paper]) -> dict[tuple[str, str], Record]:
-        preprints = {
-            str(r["doi"]).lower() for (source, _), r in records.europepmc.items() if source == "PPR" and "doi" in r
-        }
-        pmcids = {ids["pmid"]: pmcid for pmcid, a in records.articles.items() if "pmid" in (ids := article_ids(a))}
+
+class _EuropePmc:
+    """The corpus as Europe PMC holds it: `records` in `core` shape, numbered as in `index`."""
+
+    def __init__(self, corpus: Corpus, native: Mapping[tuple[str, str], Record], pmc_only: Iterable[Paper]) -> None:
+        self._corpus = corpus
+        self.by_id = self._merged(native, pmc_only)
+        self.records = tuple(self.by_id.values())
+        self.index = TextIndex(tuple(COLUMNS), tuple(COLUMNS.values()), map(self._entry, self.records))
+
+    def _merged(
+        self, native: Mapping[tuple[str, str], Record], pmc_only: Iterable[Paper]
+    ) -> dict[tuple[str, str], Record]:
+        corpus = self._corpus
+        preprints = {_doi(record) for (source, _), record in native.items() if source == "PPR"} - {""}
+        pmcids = {ids["pmid"]: pmcid for pmcid, a in corpus.articles.items() if "pmid" in (ids := article_ids(a))}
         found: dict[tuple[str, str], Record] = {}
-        for paper in (*self.papers, *pmc_only):
+        for paper in (*corpus.papers, *pmc_only):
             if "Preprint" in paper.types and paper.doi in preprints:
                 continue
             pmcid = paper.pmcid or pmcids.get(paper.pmid, "")
             record = core_record(
                 paper,
                 pmcid=pmcid,
-                cited_by=len(self.citing.get(paper.pmid, ())),
-                open_access=self.open_article(pmcid) is not None,
+                cited_by=len(corpus.citing.get(paper.pmid, ())),
+                open_access=corpus.open_article(pmcid) is not None,
             )
             found[record["source"], record["id"]] = record
-        for key, native in records.europepmc.items():
-            found[key] = merged(found.get(key), native)
+        for key, record in native.items():
+            found[key] = merged(found.get(key), record)
         return found
 
-    def _europepmc_entry(self, record: Record) -> Entry:
-        article = self.open_article(str(record.get("pmcid") or record["id"]))
-        paper = self.by_pmid.get(str(record.get("pmid") or ""))
+    def _entry(self, record: Record) -> Entry:
+        article = self._corpus.open_article(str(record.get("pmcid") or record["id"]))
+        paper = self._corpus.by_pmid.get(str(record.get("pmid") or ""))
         cited = [citation.pmid for citation in paper.citations if citation.pmid] if paper else []
         return index_entry(record, body=body_words(article) if article is not None else "", cited=cited)
 
@@ -133,14 +155,13 @@ def _with_full_texts(records: Records) -> tuple[dict[str, Paper], list[Paper]]:
     pmcids = {paper.pmcid for paper in papers.values() if paper.pmcid}
     pmc_only: list[Paper] = []
     for pmcid, article in records.articles.items():
-        draft = draft_from_jats(article)
+        draft = draft_from_jats(article, pmcid=pmcid)
         if pmcid in pmcids or draft.pmid in papers:
             continue
-        made = next(read_papers(pubmed_xml(draft if draft.pmid else replace(draft, pmid="1"))))
         if draft.pmid:
-            papers[draft.pmid] = made
+            papers[draft.pmid] = paper_from_draft(draft)
         else:
-            pmc_only.append(replace(made, pmid="", xml=""))
+            pmc_only.append(paper_from_draft(draft))
     return papers, pmc_only
 
 
@@ -156,8 +177,12 @@ def _citing(papers: Iterable[Paper]) -> dict[str, list[str]]:
     return citing
 
 
-def _is_invented(pmid: str | None, doi: str | None) -> bool:
-    return bool(pmid and int(pmid) >= _INVENTED_PMIDS_FROM) or bool(doi and doi.lower().startswith(_INVENTED_DOI))
+def _doi(record: Record) -> str:
+    return str(record.get("doi") or "").lower()
+
+
+def _is_invented(number: str, doi: str) -> bool:
+    return (number.isdecimal() and int(number) >= _INVENTED_FROM) or doi.startswith(_INVENTED_DOI)
 
 
 def _files(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:

@@ -55,7 +55,7 @@ class EuropePmcAnswers:
         synonyms = request.get("synonym").lower() in _YES
         found = Found(set())
         if parsed.tree is not None:
-            found = search_europepmc_index(self._corpus.europepmc, parsed.tree, synonyms=synonyms)
+            found = search_europepmc_index(self._corpus.europepmc.index, parsed.tree, synonyms=synonyms)
         records = self._ordered(found, *order)
         page = records[offset : offset + size]
         shape = self._shape(request)
@@ -82,7 +82,7 @@ class EuropePmcAnswers:
 
     def article(self, request: Request, source: str, number: str) -> Reply:
         """`article/{source}/{id}`: one record, or `hitCount` 0 without any."""
-        record = self._corpus.europepmc_by_id.get((source.upper(), number.upper()))
+        record = self._corpus.europepmc.by_id.get((source.upper(), number.upper()))
         shape = self._shape(request)
         envelope: dict[str, Any] = {
             "version": VERSION,
@@ -96,7 +96,7 @@ class EuropePmcAnswers:
     def citations(self, request: Request, source: str, number: str) -> Reply:
         """`{source}/{id}/citations`: the papers of the corpus that cite this one."""
         citing = self._corpus.citing.get(number, ()) if source.upper() == "MED" else ()
-        known = (self._corpus.europepmc_by_id.get(("MED", pmid)) for pmid in citing)
+        known = (self._corpus.europepmc.by_id.get(("MED", pmid)) for pmid in citing)
         entries = [_short(record) for record in known if record]
         return self._listed(request, source, number, "citationList", "citation", entries)
 
@@ -105,7 +105,7 @@ class EuropePmcAnswers:
         paper = self._corpus.by_pmid.get(number) if source.upper() == "MED" else None
         entries: list[Record] = []
         for order, citation in enumerate(paper.citations if paper else (), start=1):
-            known = self._corpus.europepmc_by_id.get(("MED", citation.pmid))
+            known = self._corpus.europepmc.by_id.get(("MED", citation.pmid))
             entry: Record = _short(known) if known else {"title": citation.text}
             if citation.pmid and not known:
                 entry |= {"id": citation.pmid, "source": "MED"}
@@ -126,8 +126,8 @@ class EuropePmcAnswers:
         return shape if shape in _SHAPES else "lite"
 
     def _ordered(self, found: Found, field: str, descending: bool) -> list[Record]:
-        scores = self._corpus.europepmc.scores(found.ranking)
-        records = self._corpus.europepmc_records
+        scores = self._corpus.europepmc.index.scores(found.ranking)
+        records = self._corpus.europepmc.records
         entries = sorted(found.entries, key=lambda entry: _newest_first(records[entry]))
         entries.sort(key=lambda entry: -scores.get(entry, 0.0))
         if field:

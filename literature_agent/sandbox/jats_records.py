@@ -44,7 +44,7 @@ def body_words(article: etree._Element) -> str:
     return _text(article.find("{*}body"))
 
 
-def draft_from_jats(article: etree._Element) -> Draft:
+def draft_from_jats(article: etree._Element, *, pmcid: str) -> Draft:
     """The facts a PubMed record would hold; `pmid` is empty where the article names none."""
     ids = article_ids(article)
     meta = article.find("{*}front/{*}article-meta")
@@ -61,7 +61,7 @@ def draft_from_jats(article: etree._Element) -> Draft:
         year=_year(article),
         types=(_JATS_TYPES.get(article.get("article-type", ""), "Journal Article"),),
         doi=ids.get("doi", ""),
-        pmcid=ids.get("pmcid", ""),
+        pmcid=pmcid,
     )
 
 

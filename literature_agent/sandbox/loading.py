@@ -16,9 +16,10 @@ from lxml import etree
 
 from literature_agent.sandbox.jats_records import article_ids, has_body
 from literature_agent.sandbox.pubmed_records import Paper, read_papers
-from literature_agent.sandbox.synthesis import draft_from_beir, pubmed_xml
+from literature_agent.sandbox.synthesis import draft_from_beir, paper_from_draft
 
 _NCT = re.compile(r"^NCT\d{8}$")
+_PMCID = re.compile(r"PMC\d+")
 _READABLE = (".xml", ".nxml", ".json", ".jsonl")
 
 
@@ -48,16 +49,18 @@ class Records:
             except ValueError:
                 return
         else:
-            self._read_xml(content)
+            self._read_xml(name, content)
 
-    def _read_xml(self, content: bytes) -> None:
+    def _read_xml(self, name: str, content: bytes) -> None:
         root = parse_xml(content)
         if root is None:
             return
         for paper in read_papers(root):
             self._keep_paper(paper)
         for article in root.iter("{*}article"):
-            pmcid = article_ids(article).get("pmcid")
+            # Files of the open-access packages may name the article in their own name only.
+            named = _PMCID.search(name.rpartition("/")[2])
+            pmcid = article_ids(article).get("pmcid") or (named[0] if named else None)
             if pmcid and _is_fuller_article(article, self.articles.get(pmcid)):
                 self.articles[pmcid] = article
 
@@ -73,9 +76,7 @@ class Records:
             if "_id" in item and "text" in item:
                 if is_corpus or "title" in item:
                     self._lines += 1
-                    element = pubmed_xml(draft_from_beir(item, self._lines))
-                    for paper in read_papers(element):
-                        self._keep_paper(paper)
+                    self._keep_paper(paper_from_draft(draft_from_beir(item, self._lines)))
             else:
                 self._read_json(item)
 

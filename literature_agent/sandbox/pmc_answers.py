@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -34,15 +35,20 @@ class PmcAnswers:
     def __init__(self, corpus: Corpus, *, today: Callable[[], datetime.date]) -> None:
         self._corpus = corpus
         self._today = today
-        self._by_kind: dict[str, dict[str, dict[str, Any]]] = {"pmid": {}, "pmcid": {}, "doi": {}}
-        for record in corpus.europepmc_records:
+
+    @cached_property
+    def _by_kind(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """The row of each article in PMC, by every identifier it has."""
+        kinds: dict[str, dict[str, dict[str, Any]]] = {"pmid": {}, "pmcid": {}, "doi": {}}
+        for record in self._corpus.europepmc.records:
             if not record.get("pmcid"):
                 continue
-            ids = {"pmid": record.get("pmid"), "pmcid": record["pmcid"], "doi": record.get("doi")}
-            row = {key: int(value) if key == "pmid" else value for key, value in ids.items() if value}
+            ids = {kind: str(record.get(kind) or "") for kind in kinds}
+            row = {kind: int(value) if kind == "pmid" else value for kind, value in ids.items() if value}
             for kind, value in ids.items():
                 if value:
-                    self._by_kind[kind].setdefault(str(value).lower(), row)
+                    kinds[kind].setdefault(value.lower(), row)
+        return kinds
 
     def fetch(self, request: Request) -> Reply:
         """EFetch with `db=pmc`: JATS articles; an unknown number gives a lower-case `error` in its place."""

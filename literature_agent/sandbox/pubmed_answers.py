@@ -184,7 +184,7 @@ class PubMedAnswers:
             return text_reply("".join(f"{paper.pmid}\n" for paper in papers))
         if request.get("retmode").lower() not in {"", "xml"}:
             return fetch_error("The sandbox answers EFetch with retmode=xml only.", status=400)
-        return xml_text_reply(_ARTICLE_SET + "\n".join(paper.xml for paper in papers) + "</PubmedArticleSet>")
+        return xml_text_reply(_ARTICLE_SET + "\n".join(paper.xml() for paper in papers) + "</PubmedArticleSet>")
 
     def _recalled(self, request: Request) -> list[str] | None:
         with self._lock:

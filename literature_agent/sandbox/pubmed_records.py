@@ -6,8 +6,9 @@ The XML itself is served unchanged; what is read here only feeds the index and t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from lxml import etree
@@ -87,10 +88,10 @@ class Citation(NamedTuple):
 
 @dataclass(slots=True)
 class Paper:
-    """One PubMed record; `xml` is its element as served by EFetch."""
+    """One PubMed record; `xml()` gives its element as EFetch serves it."""
 
     pmid: str
-    xml: str
+    xml: Callable[[], str]
     title: str = ""
     title_markup: str = ""
     vernacular_title: str = ""
@@ -169,7 +170,7 @@ def _article(element: etree._Element) -> Paper | None:
     title = article.find("ArticleTitle")
     return Paper(
         pmid=str(int(pmid)),
-        xml=_serialised(element),
+        xml=partial(_serialised, element),
         title=_text(title),
         title_markup=_markup(title),
         vernacular_title=_text(article.find("VernacularTitle")),
@@ -240,7 +241,7 @@ def _book(element: etree._Element) -> Paper | None:
         title = document.find("Book/BookTitle")
     return Paper(
         pmid=str(int(_text(document.find("PMID")))),
-        xml=_serialised(element),
+        xml=partial(_serialised, element),
         title=_text(title),
         title_markup=_markup(title),
         abstract=_sections(document.find("Abstract")),
@@ -265,6 +266,8 @@ def _serialised(element: etree._Element) -> str:
 def _text(node: etree._Element | None) -> str:
     if node is None:
         return ""
+    if not len(node):
+        return " ".join((node.text or "").split())
     return " ".join(etree.tostring(node, method="text", encoding="unicode", with_tail=False).split())
 
 

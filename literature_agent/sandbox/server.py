@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import socket
+import sys
 import threading
 import time
 from collections import deque
@@ -24,6 +25,8 @@ MARK_HEADER = "X-Literature-Agent-Sandbox"
 
 _HOST = "127.0.0.1"
 _LARGEST_BODY = 4 * 1024 * 1024
+# The usual limit of the web servers before the real services; longer questions have to be posted.
+_LONGEST_ADDRESS = 8_190
 _REMEMBERED_REQUESTS = 10_000
 _CONTROL = "/_sandbox/"
 
@@ -226,8 +229,6 @@ class _Listener(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that goes away in the middle is no news; anything else is a bug and is shown."""
-        import sys
-
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -249,6 +250,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_DELETE(self) -> None:
         self._serve()
 
+    def end_headers(self) -> None:
+        """Every answer says what it comes from, also those of the base class."""
+        self.send_header(MARK_HEADER, "1")
+        super().end_headers()
+
     def log_message(self, format: str, *args: object) -> None:
         """Nothing is printed; `SandboxServer.requests` keeps what was asked."""
 
@@ -259,6 +265,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._host_is_local():
             self.close_connection = True
             self._send(text_reply("This server answers on loopback only.\n", status=403))
+            return
+        if len(self.path) > _LONGEST_ADDRESS:
+            self._send(text_reply("Request-URI Too Long\n", status=414))
             return
         parts = urlsplit(self.path)
         content_type = self.headers.get("Content-Type", "")
@@ -303,7 +312,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(reply.status)
         self.send_header("Content-Type", reply.content_type)
         self.send_header("Content-Length", str(len(reply.body)))
-        self.send_header(MARK_HEADER, "1")
         self.send_header("Cache-Control", "no-store")
         for name, value in reply.headers.items():
             self.send_header(name, value)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from lxml import etree
+
+from literature_agent.sandbox.pubmed_records import Author, Day, Heading, Paper, Section
 
 # Where a corpus names its documents otherwise, they get numbers in the range kept for invented records.
 _FIRST_INVENTED_PMID = 95_000_000
@@ -69,8 +72,35 @@ def draft_from_beir(line: Mapping[str, Any], number: int) -> Draft:
     )
 
 
-def pubmed_xml(draft: Draft) -> etree._Element:
-    """A complete `PubmedArticle` element that says no more than the draft does."""
+def paper_from_draft(draft: Draft) -> Paper:
+    """The record of a drafted paper; its XML is written when it is asked for."""
+    sections = tuple(Section(label, text, text) for label, text in draft.sections)
+    year = Day(int(draft.year)) if draft.year else None
+    return Paper(
+        pmid=draft.pmid,
+        xml=partial(pubmed_xml, draft),
+        title=draft.title,
+        title_markup=draft.title,
+        abstract=sections,
+        authors=tuple(Author(last=last, fore=fore, initials=_initials(fore)) for last, fore in draft.authors),
+        journal=draft.journal,
+        journal_medline=draft.journal,
+        pub_model="Print",
+        pub_date_text=draft.year,
+        published=year,
+        types=draft.types,
+        languages=("eng",),
+        headings=tuple(Heading(descriptor, "", False) for descriptor in draft.headings),
+        doi=draft.doi.lower(),
+        pmcid=draft.pmcid,
+        pii="" if draft.document_id == draft.pmid else draft.document_id,
+        status="MEDLINE" if draft.headings else "PubMed-not-MEDLINE",
+        publication_status="ppublish",
+    )
+
+
+def pubmed_xml(draft: Draft) -> str:
+    """A complete `PubmedArticle` that says no more than the draft does."""
     root = etree.Element("PubmedArticle")
     citation = etree.SubElement(root, "MedlineCitation", Status="MEDLINE" if draft.headings else "PubMed-not-MEDLINE")
     citation.set("Owner", "NLM")
@@ -100,7 +130,7 @@ def pubmed_xml(draft: Draft) -> etree._Element:
             _add(author, "LastName", last)
             if fore:
                 _add(author, "ForeName", fore)
-                _add(author, "Initials", "".join(part[0] for part in fore.replace("-", " ").split()).upper())
+                _add(author, "Initials", _initials(fore))
     _add(article, "Language", "eng")
     types = etree.SubElement(article, "PublicationTypeList")
     for kind in draft.types:
@@ -116,7 +146,11 @@ def pubmed_xml(draft: Draft) -> etree._Element:
     for kind, value in (("pubmed", draft.pmid), ("doi", draft.doi), ("pmc", draft.pmcid), ("pii", draft.document_id)):
         if value and not (kind == "pii" and value == draft.pmid):
             _add(ids, "ArticleId", value, IdType=kind)
-    return root
+    return etree.tostring(root, encoding="unicode")
+
+
+def _initials(fore: str) -> str:
+    return "".join(part[0] for part in fore.replace("-", " ").split()).upper()
 
 
 def _items(value: object) -> Iterable[Any]:

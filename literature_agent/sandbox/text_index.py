@@ -128,11 +128,13 @@ class TextIndex:
         for number, entry in enumerate(entries):
             words.append((number + 1, *(entry.texts.get(column, "") for column in self.columns)))
             for name, values in entry.values.items():
-                facts.extend((name, key, number) for key in {plain(value) for value in values} if key)
+                facts.extend((name, key, number) for key in {plain(value) for value in values if value} if key)
             for name, stamps in entry.days.items():
                 days.extend((name, day, number) for day in set(stamps))
+        # Nothing is ever rolled back, and nobody reads the texts out again: FTS5 need not keep them.
+        self._db.execute("PRAGMA journal_mode = OFF")
         with self._db:
-            self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5({columns}, tokenize='unicode61')")
+            self._db.execute(f"CREATE VIRTUAL TABLE words USING fts5({columns}, content='')")
             self._db.execute("CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row)")
             self._db.execute("CREATE TABLE facts (name TEXT, value TEXT, entry INTEGER)")
             self._db.execute("CREATE TABLE days (name TEXT, day INTEGER, entry INTEGER)")

@@ -18,6 +18,7 @@ Study = Mapping[str, Any]
 
 _NCT = re.compile(r"^NCT0*[1-9]\d{0,7}$", re.IGNORECASE)
 _LARGEST_PAGE = 1000
+_DEEPEST = 100
 _TOKEN_MARK = b"page:"
 _COLUMNS = {
     "titles": 6.0,
@@ -227,6 +228,8 @@ def parse_advanced(text: str) -> Node | None:
         if found["operator"]:
             groups[-1].operator(_OPERATORS[found["operator"]])
         elif found["open"] or found["group"]:
+            if len(groups) > _DEEPEST:
+                raise RefusedQuery("Error parsing query in advanced filter: too many nested parentheses")
             groups.append(Group(area))
         elif found["close"]:
             if len(groups) == 1:

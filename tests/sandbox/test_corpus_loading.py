@@ -81,7 +81,7 @@ def test_entities_of_a_file_are_not_followed(tmp_path: Path) -> None:
     (folder / "x.xml").write_text(doctype + pubmed_set(pubmed_record("8", "A &leak; title")), encoding="utf-8")
     corpus = Corpus.from_folder(folder)
     assert "hidden" not in corpus.by_pmid["8"].title
-    assert "hidden" not in corpus.by_pmid["8"].xml
+    assert "hidden" not in corpus.by_pmid["8"].xml()
 
 
 def test_a_beir_line_becomes_a_whole_pubmed_record(small_corpus: Corpus) -> None:
@@ -129,11 +129,11 @@ def test_a_preprint_of_europe_pmc_replaces_its_pubmed_copy_there(tmp_path: Path)
         "<PublicationTypeList><PublicationType>Preprint</PublicationType></PublicationTypeList></Article>",
     )
     (tmp_path / "a.xml").write_text(pubmed_set(record), encoding="utf-8")
-    assert ("MED", "9") in Corpus.from_folder(tmp_path).europepmc_by_id
+    assert ("MED", "9") in Corpus.from_folder(tmp_path).europepmc.by_id
     native = {"id": "PPR1", "source": "PPR", "title": "A preprint", "doi": "10.5555/p"}
     (tmp_path / "b.json").write_text(json.dumps({"resultList": {"result": native}}), encoding="utf-8")
     corpus = Corpus.from_folder(tmp_path)
-    assert list(corpus.europepmc_by_id) == [("PPR", "PPR1")]
+    assert list(corpus.europepmc.by_id) == [("PPR", "PPR1")]
     assert "9" in corpus.by_pmid
 
 
@@ -163,7 +163,7 @@ def test_a_corpus_left_to_the_garbage_collector_warns_of_nothing(tmp_path: Path)
 def test_all_recorded_answers_load(shared_dir: Path) -> None:
     corpus = Corpus.from_folder(shared_dir / "recorded")
     assert {"27797938", "31978945", "20301577", "12742516"} <= corpus.by_pmid.keys()
-    assert {("PPR", "PPR1019257"), ("MED", "27797938")} <= corpus.europepmc_by_id.keys()
+    assert {("PPR", "PPR1019257"), ("MED", "27797938")} <= corpus.europepmc.by_id.keys()
     assert {"PMC8118396", "PMC10500000", "PMC3299399"} <= corpus.articles.keys()
     assert len(corpus.trials) > 10
     assert len(corpus.preprints) > 50
@@ -185,4 +185,24 @@ def test_known_items_are_found_by_their_titles_in_a_real_corpus(shared_dir: Path
             result = client.get("/entrez/eutils/esearch.fcgi", params=sent).json()["esearchresult"]
             found += query["_id"].removeprefix("q") in result["idlist"]
     assert found == 100
+    corpus.close()
+
+
+def test_a_full_text_may_be_named_by_its_file_only(tmp_path: Path) -> None:
+    article = "<article><front><article-meta/></front><body><p>x</p></body></article>"
+    (tmp_path / "PMC88.nxml").write_text(article, encoding="utf-8")
+    corpus = Corpus.from_folder(tmp_path)
+    assert list(corpus.europepmc.by_id) == [("PMC", "PMC88")]
+    assert corpus.size == 1
+
+
+def test_odd_values_in_a_record_do_not_stop_the_rest(tmp_path: Path) -> None:
+    odd = {"id": "PPR5", "source": "PPR", "title": 5, "journalInfo": "x", "authorList": [], "citedByCount": "many"}
+    odd |= {"pubYear": None, "bookOrReportDetails": ["y"], "meshHeadingList": {"meshHeading": "z"}}
+    (tmp_path / "a.json").write_text(json.dumps([odd, 7, None, "x"]), encoding="utf-8")
+    corpus = Corpus.from_folder(tmp_path)
+    with SandboxServer(corpus) as server:
+        sent = {"query": "SRC:PPR", "format": "json", "sort": "CITED desc"}
+        reply = httpx.get(f"{server.base_url}/europepmc/webservices/rest/search", params=sent)
+    assert reply.json()["hitCount"] == 1
     corpus.close()

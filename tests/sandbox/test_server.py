@@ -258,3 +258,15 @@ def test_without_a_corpus_the_packaged_one_is_served() -> None:
         about = httpx.get(f"{server.base_url}/_sandbox/").json()
     assert about["synthetic"] is True
     assert about["records"] == server.corpus.size
+
+
+def test_a_long_address_is_refused_and_the_same_form_posted_is_not(client: httpx.Client) -> None:
+    """K011."""
+    sent = {"db": "pubmed", "term": "metformin OR " * 900 + "x", "retmode": "json"}
+    assert client.get("/entrez/eutils/esearch.fcgi", params=sent).status_code == 414
+    assert client.post("/entrez/eutils/esearch.fcgi", data=sent).json()["esearchresult"]["count"] == "2"
+
+
+def test_methods_it_does_not_speak_are_marked_too(client: httpx.Client) -> None:
+    reply = client.put(ESEARCH)
+    assert (reply.status_code, reply.headers["X-Literature-Agent-Sandbox"]) == (501, "1")
