@@ -34,7 +34,6 @@ from literature_agent.registry.works import (
     abstract_copy,
     add_copy,
     compose,
-    dois_of,
     identities,
     join_works,
     links,
@@ -146,7 +145,7 @@ class ArtifactRegistry:
         order = [name for kind in _JOIN_ORDER for name in names if name.startswith(kind)]
         order += [name for name in names if name not in order]
         pmids = {name for name in names if name.startswith("pmid:")}
-        dois = frozenset(dois_of(record))
+        dois = frozenset(name.removeprefix("doi:") for name in names if name.startswith("doi:"))
         joined: dict[int, Work] = {}
         notes = []
         refused = set()

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from literature_agent.errors import ConfigurationError
 from literature_agent.registry.works import Work
 
 
@@ -132,6 +133,9 @@ class SQLiteStore:
     """A registry in a file, readable by its owner only; safe for threads, event loops and several processes.
 
     Calls block for the time of one small transaction; `wait_s` is how long they wait for another process.
+
+    Raises:
+        ConfigurationError: on first use, the file can't be opened or is no registry.
     """
 
     def __init__(self, path: str | Path, *, wait_s: float = 30.0) -> None:
@@ -164,18 +168,24 @@ class SQLiteStore:
         if self._connection is not None and self._process == os.getpid():
             return self._connection
         # A connection must not be carried into a forked child: SQLite's locks belong to the process.
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-        connection = sqlite3.connect(
-            self.path, timeout=self.wait_s, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
         try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(_SCHEMA)
-        except BaseException:
-            connection.close()
-            raise
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            connection = sqlite3.connect(
+                self.path, timeout=self.wait_s, isolation_level=None, check_same_thread=False, cached_statements=64
+            )
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
+                connection.executescript(_SCHEMA)
+            except BaseException:
+                connection.close()
+                raise
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigurationError(
+                f"The registry file {str(self.path)!r} can't be used: {error}.",
+                recovery="Name a file that is a registry, or a new one in a folder that can be written.",
+            ) from error
         self._connection, self._process = connection, os.getpid()
         return connection
 

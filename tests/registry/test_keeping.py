@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import os
 import pickle
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -18,7 +18,8 @@ import pytest
 from pydantic import ValidationError
 
 from literature_agent.artifacts import RelatedRecord, TextSection
-from literature_agent.registry import ArtifactRegistry, Reference, SQLiteStore
+from literature_agent.errors import ConfigurationError
+from literature_agent.registry import ArtifactRegistry, Reference, SQLiteStore, artifact_registry, stores
 from literature_agent.results import FullText
 
 
@@ -122,6 +123,19 @@ def test_merging_never_lets_a_key_mean_two_works(registry: ArtifactRegistry, mak
     assert found.doi == first
 
 
+def test_keys_of_a_merged_registry_that_are_free_here_stay_valid(registry: ArtifactRegistry, make: Any) -> None:
+    """There the second of two colliding works had the key of round 1; here it came first."""
+    first, second = "10.5555/19689708f81e", "10.5555/1263315d75de"
+    mine = registry.hold(make.preprint(second))
+    other = ArtifactRegistry()
+    theirs = [other.hold(make.preprint(doi)) for doi in (first, second)]
+    renamed = registry.merge(other)
+    assert theirs[1] != mine
+    assert renamed[theirs[1]] == registry.canonical(theirs[1]) == mine
+    again = ArtifactRegistry.from_json(registry.to_json())
+    assert again.canonical(theirs[1]) == mine
+
+
 def test_pickle_and_deep_copy_give_an_independent_registry_and_an_equal_one(make: Any) -> None:
     registry = ArtifactRegistry()
     _filled(registry, make)
@@ -186,11 +200,33 @@ def test_a_failed_hold_in_a_batch_leaves_the_file_as_it_was(make: Any, tmp_path:
     store.close()
 
 
-def test_a_file_that_is_no_registry_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_registry_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "registry.db"
     path.write_text("not a database, but long enough to be read as one" * 50, encoding="utf-8")
-    with pytest.raises(sqlite3.DatabaseError):
-        len(ArtifactRegistry(store=SQLiteStore(path)))
+    for unusable in (path, tmp_path, path / "below"):
+        with pytest.raises(ConfigurationError, match=unusable.name):
+            len(ArtifactRegistry(store=SQLiteStore(unusable)))
+
+
+def test_a_save_that_fails_leaves_nothing_behind(make: Any, tmp_path: Path) -> None:
+    registry = ArtifactRegistry()
+    registry.hold(make.pubmed())
+    (tmp_path / "registry.json").mkdir()
+    with pytest.raises(OSError, match="directory"):
+        registry.save(tmp_path / "registry.json")
+    assert [file.name for file in tmp_path.iterdir()] == ["registry.json"]
+
+
+def test_more_works_than_are_kept_at_hand_are_found_all_the_same(
+    registry: ArtifactRegistry, make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(artifact_registry, "_CACHED_RECORDS", 2)
+    monkeypatch.setattr(stores, "_CACHED_WORKS", 2)
+    references = registry.hold_all(make.pubmed(90000000 + number) for number in range(5))
+    for reference in references * 2:
+        found = registry.find(reference)
+        assert found is not None
+        assert found.reference == str(reference)
 
 
 def _hold_many(registry: ArtifactRegistry, make: Any, start: int) -> list[Reference]:
@@ -251,3 +287,29 @@ def test_processes_share_one_file(tmp_path: Path) -> None:
     assert len(registry) == 80
     assert {reference.key for reference in registry} == keys
     store.close()
+
+
+_FORK = """
+import os, sys
+from literature_agent.artifacts import PubMedArticle
+from literature_agent.registry import ArtifactRegistry, SQLiteStore
+
+registry = ArtifactRegistry(store=SQLiteStore(sys.argv[1]))
+registry.hold(PubMedArticle(pmid="90000001"))
+child = os.fork()
+if child == 0:
+    registry.hold(PubMedArticle(pmid="90000002"))
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+registry.hold(PubMedArticle(pmid="90000003"))
+print(len(registry))
+registry.store.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_writes_to_the_same_file(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _FORK, str(tmp_path / "registry.db")], capture_output=True, encoding="utf-8", timeout=60
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "3"), done.stderr

@@ -50,6 +50,7 @@ def test_title_and_abstract_are_stored_by_section() -> None:
         ("abstract/4", "w"),
     ]
     assert {text.copy_id for text in stored_texts(record)} == {"pubmed:90000001"}
+    assert stored_texts(record)[0].text_hash == text_hash("A title")
 
 
 def test_the_hash_is_blake2b_of_128_bits() -> None:
