@@ -10,7 +10,7 @@ from lxml import etree
 
 from literature_agent.sandbox.corpus_index import Corpus
 from literature_agent.sandbox.messages import Reply, Request, json_reply, text_reply, xml_reply
-from literature_agent.sandbox.pubmed_answers import add, header, numbers, search_error
+from literature_agent.sandbox.pubmed_answers import add, header, numbers
 from literature_agent.sandbox.pubmed_fields import STOP_WORDS
 from literature_agent.sandbox.pubmed_records import Paper
 from literature_agent.sandbox.syntax import plain, tokens
@@ -42,9 +42,9 @@ class LinkAnswers:
         command = request.get("cmd", "neighbor").lower() or "neighbor"
         groups = [numbers(value.split(",")) for value in request.parameters.get("id", ())]
         if command not in {"neighbor", "neighbor_score"} or request.get("dbfrom", "pubmed").lower() != "pubmed":
-            return search_error("The sandbox answers ELink from pubmed with cmd=neighbor only.", as_json=as_json)
+            return _link_error("The sandbox answers ELink from pubmed with cmd=neighbor only.", as_json=as_json)
         if not any(groups):
-            return search_error("Empty id list", as_json=as_json)
+            return _link_error("Empty id list", as_json=as_json)
         scored = command == "neighbor_score"
         target = request.get("db", "pubmed").lower()
         sets = [(group, self._link_set(group, target, request.get("linkname"))) for group in groups if group]
@@ -178,6 +178,14 @@ class MeshAnswers:
                 else {"uid": number, "error": "cannot get document summary"}
             )
         return json_reply({"header": header("esummary"), "result": result}, trailing="\n")
+
+
+def _link_error(message: str, *, as_json: bool) -> Reply:
+    if as_json:
+        return json_reply({"header": header("elink"), "ERROR": message}, trailing="\n")
+    root = etree.Element("eLinkResult")
+    add(root, "ERROR", message)
+    return xml_reply(root, doctype=_ELINK_DOCTYPE)
 
 
 def _mesh_number(ui: str) -> str:

@@ -6,6 +6,7 @@ import datetime
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from threading import Lock
 
 from lxml import etree
@@ -87,6 +88,7 @@ class PubMedAnswers:
         self._corpus = corpus
         self._today = today
         self._searches: OrderedDict[str, list[str]] = OrderedDict()
+        self._numbers = count(1)
         self._lock = Lock()
 
     # ESearch
@@ -158,9 +160,8 @@ class PubMedAnswers:
 
     def _remember(self, ids: list[str]) -> str:
         with self._lock:
-            name = f"MCID_{len(self._searches) + 1:024x}"
+            name = f"MCID_{next(self._numbers):024x}"
             self._searches[name] = ids
-            self._searches.move_to_end(name)
             while len(self._searches) > _KEPT_SEARCHES:
                 self._searches.popitem(last=False)
         return name

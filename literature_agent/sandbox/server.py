@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.sandbox.corpus_index import Corpus
 from literature_agent.sandbox.faults import Faults, faulty_reply, rate_limited
 from literature_agent.sandbox.messages import Reply, Request, json_reply, text_reply
@@ -44,6 +44,9 @@ class SandboxServer:
 
     Use it as a context manager. `rate_limit` is in requests a second, for every service or by service; above it the
     server answers 429 as NCBI does.
+
+    Raises:
+        ConfigurationError: the port cannot be opened.
     """
 
     def __init__(
@@ -59,11 +62,12 @@ class SandboxServer:
         self.requests: deque[Asked] = deque(maxlen=_REMEMBERED_REQUESTS)
         self._owns_corpus = corpus is None
         self._limits = _Limits(rate_limit)
-        self._http = _Listener((_HOST, port), _Handler)
+        self._http = _listener(port)
         self._http.sandbox = self
         self.base_url = f"http://{_HOST}:{self._http.server_address[1]}"
         self._routes = Routes(self.corpus, base_url=self.base_url, today=today)
         self._thread: threading.Thread | None = None
+        self._serving = False
 
     def settings_overrides(self) -> dict[str, str]:
         """The settings that point every client at this server."""
@@ -78,21 +82,25 @@ class SandboxServer:
     def start(self) -> Self:
         """Begin to answer, in threads of its own."""
         if self._thread is None:
-            self._thread = threading.Thread(
-                target=self._http.serve_forever, kwargs={"poll_interval": 0.02}, name="sandbox", daemon=True
-            )
+            self._serving = True
+            self._thread = threading.Thread(target=self.serve_forever, name="sandbox", daemon=True)
             self._thread.start()
         return self
 
     def serve_forever(self) -> None:
         """Answer in the calling thread until `close` is called elsewhere or the program is interrupted."""
-        self._http.serve_forever(poll_interval=0.1)
+        self._serving = True
+        try:
+            self._http.serve_forever(poll_interval=0.02)
+        finally:
+            self._serving = False
 
     def close(self) -> None:
         """Stop, end open connections and wait for the threads that serve them."""
         self._http.stopping.set()
-        if self._thread is not None:
+        if self._serving:
             self._http.shutdown()
+        if self._thread is not None:
             self._thread.join()
             self._thread = None
         self._http.end_connections()
@@ -321,6 +329,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(reply.body[: len(reply.body) // 2] if cut else reply.body)
         if cut:
             self.close_connection = True
+
+
+def _listener(port: int) -> _Listener:
+    try:
+        return _Listener((_HOST, port), _Handler)
+    except (OSError, OverflowError) as error:
+        raise ConfigurationError(
+            f"The sandbox cannot open port {port} on {_HOST}: {error}.", recovery="Choose another port, or 0 for any."
+        ) from error
 
 
 def _pairs(text: str) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import json
 import time
@@ -11,8 +12,10 @@ import httpx
 import pytest
 from lxml import etree
 
+import literature_agent.sandbox
 from literature_agent.errors import InvalidInputError
 from literature_agent.sandbox import Corpus, SandboxServer
+from literature_agent.sandbox.pubmed_records import Paper
 
 
 def pubmed_set(*records: str) -> str:
@@ -107,6 +110,7 @@ def test_a_beir_document_without_pmid_gets_an_invented_one_and_keeps_its_name(sm
 def test_questions_beside_a_beir_corpus_are_no_records(tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"_id": "5", "title": "T", "text": "x"}\nnot json\n[1]\n', encoding="utf-8")
     (tmp_path / "queries.jsonl").write_text('{"_id": "6", "text": "Why?"}\n', encoding="utf-8")
+    (tmp_path / ".hidden.jsonl").write_text('{"_id": "7", "title": "T", "text": "x"}\n', encoding="utf-8")
     assert sorted(Corpus.from_folder(tmp_path).by_pmid) == ["5"]
 
 
@@ -206,3 +210,61 @@ def test_odd_values_in_a_record_do_not_stop_the_rest(tmp_path: Path) -> None:
         reply = httpx.get(f"{server.base_url}/europepmc/webservices/rest/search", params=sent)
     assert reply.json()["hitCount"] == 1
     corpus.close()
+
+
+def test_a_beir_document_may_carry_authors_and_identifiers(tmp_path: Path) -> None:
+    line = {
+        "_id": "doc-1",
+        "title": "Title \x0b with a control character",
+        "text": "Text.",
+        "metadata": {"pubmed_id": "321", "doi": "10.5555/X", "authors": ["Jane-Ann B Doe", "Plato"], "journal": "J"},
+    }
+    (tmp_path / "corpus.jsonl").write_text(json.dumps(line), encoding="utf-8")
+    corpus = Corpus.from_folder(tmp_path)
+    article = etree.fromstring(corpus.by_pmid["321"].xml())
+    names = [[part.text for part in author] for author in article.iterfind("MedlineCitation/Article/AuthorList/Author")]
+    assert names == [["Doe", "Jane-Ann B", "JAB"], ["Plato"]]
+    assert article.findtext("MedlineCitation/Article/ELocationID") == "10.5555/X"
+    assert article.findtext("MedlineCitation/Article/Journal/Title") == "J"
+    ids = {node.get("IdType"): node.text for node in article.iterfind("PubmedData/ArticleIdList/ArticleId")}
+    assert ids == {"pubmed": "321", "doi": "10.5555/X", "pii": "doc-1"}
+
+
+def test_the_written_xml_of_a_document_says_what_its_index_says(tmp_path: Path, shared_dir: Path) -> None:
+    """A record made from a BEIR line reads the same when its own XML is loaded as a corpus."""
+    made = Corpus.from_folder(shared_dir / "corpora" / "pubmedqa-dev")
+    records = "".join(paper.xml() for paper in made.papers[:50])
+    (tmp_path / "a.xml").write_text(pubmed_set(records), encoding="utf-8")
+    read = Corpus.from_folder(tmp_path)
+    for paper in read.papers:
+        twin = made.by_pmid[paper.pmid]
+        ours = {name: getattr(paper, name) for name in Paper.__slots__ if name not in {"xml"}}
+        assert ours == {name: getattr(twin, name) for name in ours}
+
+
+def test_poor_records_are_read_as_far_as_they_go(tmp_path: Path) -> None:
+    book = "<Book><BookTitle>Whole book</BookTitle></Book>"
+    chapter = f"<PubmedBookArticle><BookDocument><PMID>11</PMID>{book}</BookDocument></PubmedBookArticle>"
+    nobody = "<PubmedArticle><MedlineCitation><PMID>x</PMID><Article/></MedlineCitation></PubmedArticle>"
+    empty = "<PubmedBookArticle/><PubmedArticle/>"
+    odd = pubmed_record("12", "").replace(
+        "<Article>",
+        "<MeshHeadingList><MeshHeading/></MeshHeadingList><Article><Journal><JournalIssue><PubDate><MedlineDate>"
+        "no year</MedlineDate></PubDate></JournalIssue></Journal>",
+    )
+    (tmp_path / "a.xml").write_text(pubmed_set(chapter, nobody, empty, odd), encoding="utf-8")
+    corpus = Corpus.from_folder(tmp_path)
+    assert {pmid: paper.title for pmid, paper in corpus.by_pmid.items()} == {"11": "Whole book", "12": ""}
+    assert corpus.by_pmid["12"].published is None
+    corpus.europepmc.index.close()
+
+
+def test_the_sandbox_shares_no_code_with_the_clients_it_serves() -> None:
+    """A parser that served its own answers would never show its faults."""
+    folder = Path(literature_agent.sandbox.__file__).parent
+    for module in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("literature_agent"):
+                assert node.module == "literature_agent.errors" or str(node.module).startswith(
+                    "literature_agent.sandbox"
+                ), f"{module.name} imports {node.module}"

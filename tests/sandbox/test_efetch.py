@@ -95,3 +95,12 @@ def test_a_summary_tells_known_from_unknown(client: httpx.Client) -> None:
     assert result["90001001"]["source"] == "Synth J Metab"
     assert [author["name"] for author in result["90001001"]["authors"]] == ["Müller JA", "Roe R", "MEMORY Study Group"]
     assert result["99999999"] == {"uid": "99999999", "error": "cannot get document summary"}
+
+
+def test_what_the_sandbox_has_not_is_refused(client: httpx.Client) -> None:
+    medline = client.get(EFETCH, params={"db": "pubmed", "id": "90001001", "rettype": "medline", "retmode": "text"})
+    assert medline.status_code == 400
+    assert client.get(EFETCH, params={"db": "nothing", "id": "1"}).status_code == 400
+    assert client.get("/entrez/eutils/einfo.fcgi").status_code == 404
+    summary = client.get("/entrez/eutils/esummary.fcgi", params={"db": "pubmed", "retmode": "json"})
+    assert summary.json()["error"] == "Neither query_key nor id specified"

@@ -93,6 +93,20 @@ TRIAL, REVIEW, PREPRINT, LETTER, CHAPTER = "90001001", "90001002", "90001003", "
         ("clinical characteristics childhood", {CHAPTER}),
         ("cat yogurt[mh]", set()),
         ("cat yoghurt", {"90001006"}),
+        ("metform*", {TRIAL, REVIEW}),
+        ('"cognitive decline"', {TRIAL}),
+        ('"cognitive dec*"', {TRIAL}),
+        ("dementia hasabstract", {REVIEW}),
+        ("german[sb]", {LETTER}),
+        ("90001001[pmc]", {TRIAL}),
+        ("2015 Jun[ppdat]", {TRIAL}),
+        ("2015/13[dp]", set()),
+        ("NBK900001[aid]", {CHAPTER}),
+        ("humans[sb]", {TRIAL}),
+        ("9100L32L2N[rn]", {TRIAL}),
+        ("0000-0019[is]", {TRIAL}),
+        ("metformin[nm]", {TRIAL}),
+        ("nosuchword NOT metformin", set()),
     ],
 )
 def test_each_form_of_query_finds_what_pubmed_would(esearch: Ask, term: str, found: set[str]) -> None:
@@ -276,3 +290,46 @@ def test_history_hands_the_found_ids_to_efetch(client: httpx.Client, esearch: As
     sent = {"db": "pubmed", "WebEnv": history["webenv"], "query_key": history["querykey"], "retstart": "1"}
     root = etree.fromstring(client.get("/entrez/eutils/efetch.fcgi", params=sent).content)
     assert [node.text for node in root.iterfind("PubmedArticle/MedlineCitation/PMID")] == [REVIEW]
+
+
+def test_dates_that_are_none_are_reported(esearch: Ask) -> None:
+    for term in ("someday[dp]", "2015/13:2016[dp]", "20/1:3[uid]"):
+        result = esearch(f"metformin[ti] AND {term}")
+        assert result["idlist"] == [TRIAL]
+        assert len(result["errorlist"]["phrasesnotfound"]) == 1
+
+
+def test_only_stop_words_find_nothing(esearch: Ask) -> None:
+    result = esearch("the of and")
+    assert result["count"] == "0"
+    assert result["warninglist"]["phrasesignored"] == ["the", "of", "and"]
+
+
+def test_an_unknown_field_parameter_is_reported(esearch: Ask) -> None:
+    assert esearch("metformin", field="nosuch")["errorlist"]["fieldsnotfound"] == ["nosuch"]
+
+
+def test_an_unknown_date_type_restricts_nothing(esearch: Ask) -> None:
+    assert esearch("metformin", datetype="xdat", mindate="2019", maxdate="2021")["count"] == "2"
+
+
+def test_sorting_by_title_and_entry(esearch: Ask) -> None:
+    assert esearch("dementia OR metformin", sort="title")["idlist"] == [LETTER, REVIEW, TRIAL]
+    assert esearch("dementia OR metformin", sort="most recent")["idlist"] == [REVIEW, TRIAL, LETTER]
+
+
+def test_count_and_history_in_xml(client: httpx.Client) -> None:
+    sent = {"db": "pubmed", "term": "metformin"}
+    counted = etree.fromstring(client.get("/entrez/eutils/esearch.fcgi", params=sent | {"rettype": "count"}).content)
+    assert [(node.tag, node.text) for node in counted] == [("Count", "2")]
+    kept = etree.fromstring(client.get("/entrez/eutils/esearch.fcgi", params=sent | {"usehistory": "y"}).content)
+    assert kept.findtext("QueryKey") == "1"
+    assert str(kept.findtext("WebEnv")).startswith("MCID_")
+
+
+def test_only_the_latest_searches_are_kept(client: httpx.Client, esearch: Ask) -> None:
+    first = esearch("metformin", usehistory="y")["webenv"]
+    names = {esearch("metformin", usehistory="y", retmax="0")["webenv"] for _ in range(201)}
+    assert len(names) == 201
+    expired = client.get("/entrez/eutils/efetch.fcgi", params={"db": "pubmed", "WebEnv": first, "query_key": "1"})
+    assert etree.fromstring(expired.content).findtext("ERROR") == "Unable to obtain query #1"

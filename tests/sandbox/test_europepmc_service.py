@@ -67,6 +67,16 @@ def ids(envelope: dict[str, Any]) -> list[str]:
         ("asdkfjhasdkfj", set()),
         ("metformin asdkfjhasdkfj", set()),
         ("the effect of metformin", set()),
+        ("the metformin", {TRIAL, REVIEW}),
+        ("TITLE:the AND TITLE:metformin", {TRIAL}),
+        ("PMCID:90001001", {TRIAL}),
+        ("OPEN_ACCESS:true AND metformin", {TRIAL}),
+        ("PUB_YEAR:[x TO 2020]", set()),
+        ("FIRST_PDATE:[2024 TO *]", {PPR}),
+        ("FIRST_PDATE:[2024-02 TO 2024-02]", {PPR}),
+        ("FIRST_PDATE:[then TO now]", set()),
+        ("SRC:PPR NOT sleep", set()),
+        ("NOT SRC:MED", {ALONE, PPR, SOIL}),
     ],
 )
 def test_each_form_of_query_finds_what_europe_pmc_would(epmc: Ask, query: str, found: set[str]) -> None:
@@ -244,7 +254,8 @@ def test_shallow_paging_by_number(epmc: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"sort": "FIRST_PIDATE desc"}, {"cursorMark": "nonsense"}, {"sort": "CITED up"}]
+    "parameters",
+    [{"sort": "FIRST_PIDATE desc"}, {"cursorMark": "nonsense"}, {"cursorMark": "bm9uc2Vuc2U="}, {"sort": "CITED up"}],
 )
 def test_what_the_service_does_not_know_gives_an_envelope_of_a_version_only(
     epmc: Ask, parameters: dict[str, str]
@@ -267,6 +278,8 @@ def test_sorting(epmc: Ask) -> None:
     assert ids(epmc("metformin", sort="CITED asc")) == [TRIAL, REVIEW]
     assert ids(epmc("metformin", sort="PUB_YEAR desc")) == [REVIEW, TRIAL]
     assert ids(epmc("metformin sort_date:y")) == [REVIEW, TRIAL]
+    assert ids(epmc("metformin", sort="AUTH_FIRST asc")) == [TRIAL, REVIEW]
+    assert ids(epmc("metformin", sort="FIRST_IDATE_D asc")) == [TRIAL, REVIEW]
 
 
 def test_sorting_by_print_date_leaves_preprints_at_the_end(epmc: Ask) -> None:
@@ -337,3 +350,10 @@ def test_citations_and_references_follow_the_reference_lists(client: httpx.Clien
     assert unknown == {"title": "A report that no index holds. 1999.", "citedOrder": 2, "match": "N"}
     none = client.get(REST + "MED/90001003/citations", params={"format": "json"}).json()
     assert (none["hitCount"], none["citationList"]) == (0, {"citation": []})
+
+
+def test_unknown_addresses_are_not_found(client: httpx.Client) -> None:
+    for path in ("profile", "MED/1/nothing", "article/MED", "a/b/c/d"):
+        assert client.get(REST + path).status_code == 404
+    for path in ("/pmc/tools/other/", "/api/v2/stats/size", "/biorxiv/pubs/x", "/_sandbox/other"):
+        assert client.get(path).status_code == 404

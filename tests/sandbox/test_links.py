@@ -99,11 +99,31 @@ def test_headings_are_found_and_described(client: httpx.Client) -> None:
     assert described["68003924"]["ds_meshui"] == "D003924"
     assert described["68003924"]["ds_meshterms"] == ["Diabetes Mellitus, Type 2"]
     assert "error" in described["1"]
-    root = etree.fromstring(client.get(EUTILS + "esearch.fcgi", params={"db": "mesh", "term": "nothing"}).content)
-    assert root.findtext("Count") == "0"
+    for term, numbers in (("nothing", []), ("dementia[mesh]", ["68003704"])):
+        root = etree.fromstring(client.get(EUTILS + "esearch.fcgi", params={"db": "mesh", "term": term}).content)
+        assert [node.text for node in root.iterfind("IdList/Id")] == numbers
 
 
 def test_every_packaged_paper_is_similar_to_itself_first(client: httpx.Client, small_corpus: Corpus) -> None:
     for pmid in small_corpus.by_pmid:
         [found] = link_sets(client, db="pubmed", id=pmid, linkname="pubmed_pubmed")
         assert found["linksetdbs"][0]["links"][0] == pmid
+
+
+def test_links_it_has_not_and_empty_requests_are_errors_inside_200(client: httpx.Client) -> None:
+    for sent in ({"id": "90001001", "cmd": "acheck"}, {"id": "90001001", "dbfrom": "pmc"}, {"id": "x"}, {}):
+        as_json = client.get(EUTILS + "elink.fcgi", params={"db": "pubmed", "retmode": "json", **sent})
+        assert (as_json.status_code, "ERROR" in as_json.json()) == (200, True)
+        as_xml = client.get(EUTILS + "elink.fcgi", params={"db": "pubmed", **sent})
+        assert etree.fromstring(as_xml.content).findtext("ERROR")
+
+
+def test_scores_in_xml(client: httpx.Client) -> None:
+    sent = {"dbfrom": "pubmed", "db": "pubmed", "id": "90001002", "cmd": "neighbor_score"}
+    root = etree.fromstring(client.get(EUTILS + "elink.fcgi", params=sent).content)
+    assert int(str(root.findtext("LinkSet/LinkSetDb/Link/Score"))) > 0
+
+
+def test_rows_that_are_no_citation_are_dropped(client: httpx.Client) -> None:
+    reply = client.get(EUTILS + "ecitmatch.cgi", params={"db": "pubmed", "bdata": "a|b\rsynth j metab|2015|||x|k|"})
+    assert reply.text.splitlines() == ["synth j metab|2015|||x|k|NOT_FOUND"]

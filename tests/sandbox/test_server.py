@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.sandbox import Asked, Corpus, Fault, SandboxServer
 
 ESEARCH = "/entrez/eutils/esearch.fcgi?db=pubmed&term=metformin&retmode=json"
@@ -212,6 +212,11 @@ def test_a_fault_that_does_not_exist_is_refused(server: SandboxServer, client: h
     assert server.faults.standing() == []
 
 
+def test_a_control_body_that_is_no_json_is_refused(client: httpx.Client) -> None:
+    reply = client.post("/_sandbox/faults", content=b"{", headers={"Content-Type": "application/json"})
+    assert (reply.status_code, reply.json()) == (400, {"error": "The body is no JSON."})
+
+
 def test_clearing_one_service_leaves_the_others(server: SandboxServer) -> None:
     server.faults.set("eutils", "html")
     server.faults.set("europepmc", "cut")
@@ -270,3 +275,19 @@ def test_a_long_address_is_refused_and_the_same_form_posted_is_not(client: httpx
 def test_methods_it_does_not_speak_are_marked_too(client: httpx.Client) -> None:
     reply = client.put(ESEARCH)
     assert (reply.status_code, reply.headers["X-Literature-Agent-Sandbox"]) == (501, "1")
+
+
+def test_a_port_in_use_is_a_configuration_error(server: SandboxServer, small_corpus: Corpus) -> None:
+    port = int(server.base_url.rpartition(":")[2])
+    with pytest.raises(ConfigurationError, match=f"port {port} "):
+        SandboxServer(small_corpus, port=port)
+
+
+def test_serving_in_a_thread_of_the_callers_ends_with_close(small_corpus: Corpus) -> None:
+    server = SandboxServer(small_corpus)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    assert httpx.get(server.base_url + ESEARCH).status_code == 200
+    server.close()
+    thread.join(5)
+    assert not thread.is_alive()
