@@ -33,6 +33,7 @@ _KEY_REFUSED = re.compile(
 )
 _KEY_ECHO = re.compile(r"(api[_-]?key\W{1,4})[\w-]+|\b[0-9a-f]{32,40}\b", re.I)
 _RATE = re.compile(r"rate limit|too many requests", re.I)
+_ANY_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
 _NO_IDS = re.compile(r"ID list is empty|Supplied id parameter is empty", re.I)
 _BROKEN = re.compile(
     r"proxy_stream|bad gateway|PubOne|C\+\+ Exception|CTxRawClient|TXCLIENT|address table is empty|error forwarding",
@@ -178,7 +179,7 @@ def unusable(answer: Answer, source: str) -> TransientAnswer | SourceError:
 
 def scrub(message: str) -> str:
     """NCBI's words on one line, without markup and without anything that looks like a key."""
-    line = one_line(message, 2_000)
+    line = _ANY_TAG.sub(" ", one_line(message, 2_000))
     return one_line(_KEY_ECHO.sub(lambda echo: f"{echo[1] or ''}[hidden]", line))
 
 
