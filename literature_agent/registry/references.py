@@ -277,6 +277,8 @@ def _closed_up(before: str, text: str, position: int) -> tuple[str, int]:
         before = before.rstrip(" \t\u00a0")
         if not following or following in ".,;:!?":
             before = re.sub(r"[ \t]*[,;]$", "", before)
+    elif before[-1:].isalnum() and following.isalnum():
+        before += " "
     return before, position
 
 
