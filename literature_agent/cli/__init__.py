@@ -1,0 +1,5 @@
+"""The command line: `literature-agent`."""
+
+from literature_agent.cli.app import main
+
+__all__ = ["main"]

@@ -1,0 +1,105 @@
+"""The commands and the one place where errors become messages and exit codes.
+
+Exit codes: 0 done (also when nothing was found), 1 failed, 2 usage or configuration, 3 partial.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import traceback
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from literature_agent.cli.doctor import doctor
+from literature_agent.cli.lookup import fetch, search
+from literature_agent.cli.run import run
+from literature_agent.cli.screen import Screen
+from literature_agent.cli.serve import sandbox
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
+
+PROGRAM = "literature-agent"
+
+FAILED = 1
+USAGE = 2
+_INTERRUPTED = 130  # what typer returns for Ctrl-C
+
+app = typer.Typer(
+    help="Answer biomedical questions from the literature, with citations that are always real.",
+    epilog="Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 partial.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(run)
+app.command()(search)
+app.command()(fetch)
+app.command()(sandbox)
+app.command()(doctor)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{PROGRAM} {version('literature-agent')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and give its exit code. Expected errors end in one sentence, never in a traceback."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    screen = Screen(json=_wants_json(arguments))
+    try:
+        code = app(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+    except TyperException as refused:
+        return _usage_error(screen, refused)
+    except LiteratureError as error:
+        screen.error(error)
+        return USAGE if isinstance(error, InvalidInputError | ConfigurationError) else FAILED
+    except typer.Abort:
+        code = _INTERRUPTED
+    except SystemExit as end:  # typer's ending when the reader of stdout has gone
+        return end.code if isinstance(end.code, int) else FAILED
+    except Exception as bug:  # noqa: BLE001  # the last door: a bug is shown as one, and JSON mode still gets its document
+        traceback.print_exc()
+        if screen.json:
+            screen.error(LiteratureError(f"Bug: {type(bug).__name__}.", reason="internal_error", recovery="Report it."))
+        return FAILED
+    if code == _INTERRUPTED:
+        screen.error(LiteratureError("Interrupted.", reason="request_interrupted", retryable=True))
+        return FAILED
+    return code if isinstance(code, int) else 0
+
+
+def _wants_json(arguments: list[str]) -> bool:
+    """Whether the caller reads JSON; asked before parsing, since a usage error must be JSON too (K120)."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    formats = [value for option, value in itertools.pairwise(options) if option == "--format"]
+    return "--json" in options or "--format=json" in options or "json" in formats
+
+
+def _usage_error(screen: Screen, refused: TyperException) -> int:
+    message = " ".join(refused.format_message().split())
+    context = getattr(refused, "ctx", None)
+    if not screen.json and message.startswith("Usage:"):
+        # No command given: the message is the whole help.
+        sys.stderr.write(refused.format_message() + "\n")
+        return USAGE
+    command = context.command_path if context is not None else PROGRAM
+    if message.startswith("Usage:"):
+        message = "No command given."
+    screen.error(InvalidInputError(message, recovery=f"See `{command} --help`."))
+    return USAGE

@@ -1,0 +1,212 @@
+"""`doctor`: what is set, what answers, what leaves this machine, and what to do about each finding."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from literature_agent.cli.options import Json, NoColor, Quiet, Verbose
+from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.errors import ConfigurationError, LiteratureError
+
+if TYPE_CHECKING:
+    from literature_agent.settings import Settings
+    from literature_agent.sources import Source
+    from literature_agent.transport import Transport
+
+KEY_PAGE = "https://account.ncbi.nlm.nih.gov/settings/"
+"""Where NCBI gives out API keys (NBK25497)."""
+
+TIMEOUT_S = 10.0
+_PACKAGES = ("literature-agent", "pydantic-ai-slim", "pydantic", "httpx", "lxml", "typer", "rich")
+_PROBE = "diabetes"
+_PREFIX = "LITERATURE_AGENT_"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `wrong` means that the configuration is broken; `warning`, that it works with less."""
+
+    name: str
+    status: Literal["ok", "warning", "wrong"]
+    text: str
+    todo: str = ""
+
+
+def doctor(
+    offline: Annotated[bool, typer.Option("--offline", help="Ask no source; look at this machine only.")] = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
+) -> int:
+    """Check settings, sources, model and cache, and say what to do about each finding.
+
+    Shows no key, only whether one is set. Exit code 0 unless the configuration is broken (2).
+    """
+    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    with screen.logging():
+        findings = list(_examine(offline))
+    wrong = any(finding.status == "wrong" for finding in findings)
+    if json:
+        screen.document({"ok": not wrong, "findings": [asdict(finding) for finding in findings]})
+    else:
+        screen.result(_listed(findings, screen.width))
+    return 2 if wrong else 0
+
+
+def _examine(offline: bool) -> Iterator[Finding]:
+    from literature_agent.settings import load_settings
+
+    yield from _installation()
+    yield from _misspelt_settings()
+    try:
+        settings = load_settings()
+    except ConfigurationError as refused:
+        yield Finding("settings", "wrong", refused.message, refused.recovery)
+        return
+    yield from _identity(settings)
+    yield _model(settings)
+    yield _cache(settings)
+    yield from _sources(settings, offline)
+    yield from _what_leaves(settings)
+
+
+def _installation() -> Iterator[Finding]:
+    yield Finding("python", "ok", f"Python {platform.python_version()} on {platform.system()}.")
+    found = []
+    for name in _PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            yield Finding("packages", "warning", f"{name} is not installed.", "Install this package again.")
+    yield Finding("packages", "ok", ", ".join(found) + ".")
+
+
+def _misspelt_settings() -> Iterator[Finding]:
+    from literature_agent.settings import Settings
+
+    known = {_PREFIX + name.upper() for name in Settings.model_fields} | {_PREFIX + "SECRETS_DIR"}
+    for name in sorted(os.environ):
+        if name.upper().startswith(_PREFIX) and name.upper() not in known:
+            near = get_close_matches(name.upper(), known, n=1)
+            todo = f"Did you mean {near[0]}?" if near else "Remove it."
+            yield Finding("settings", "warning", f"{name} is no setting of this program.", todo)
+
+
+def _identity(settings: Settings) -> Iterator[Finding]:
+    if settings.ncbi_api_key is not None:
+        yield Finding("NCBI API key", "ok", "Set: PubMed may be asked 10 times a second.")
+    else:
+        yield Finding(
+            "NCBI API key",
+            "warning",
+            "Not set: PubMed may be asked 3 times a second by everybody at this address together.",
+            f"Register a free key at {KEY_PAGE} and set NCBI_API_KEY.",
+        )
+    if settings.email is not None:
+        yield Finding("e-mail", "ok", "Set: NCBI can reach you before it blocks this address.")
+    else:
+        yield Finding(
+            "e-mail",
+            "warning",
+            "Not set: NCBI asks for a contact address with each request.",
+            f"Set {_PREFIX}EMAIL.",
+        )
+
+
+def _model(settings: Settings) -> Finding:
+    from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
+
+    name = settings.model or EXTRACTIVE
+    try:
+        chosen = model_name(resolve_model(name))
+    except LiteratureError as refused:
+        return Finding("model", "wrong", refused.message, refused.recovery)
+    if chosen == EXTRACTIVE:
+        return Finding(
+            "model",
+            "ok",
+            "`extractive`: sentences selected by rule, no language model, no key, no cost.",
+            f"For a written synthesis set {_PREFIX}MODEL, for example to anthropic:claude-sonnet-4-5.",
+        )
+    return Finding(
+        "model", "ok", f"{chosen}: its name and key are set. The provider was not asked: that may cost money."
+    )
+
+
+def _cache(settings: Settings) -> Finding:
+    folder = settings.cache_dir
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if Path(existing).is_dir() and os.access(existing, os.W_OK | os.X_OK):
+        return Finding("cache", "ok", f"{folder} can be written.")
+    return Finding("cache", "warning", f"{folder} can't be written.", f"Set {_PREFIX}CACHE_DIR to a folder of yours.")
+
+
+def _sources(settings: Settings, offline: bool) -> Iterator[Finding]:
+    from literature_agent.sources import SOURCES
+
+    enabled = [source for source in SOURCES if source.enabled(settings)]
+    for source in SOURCES:
+        if source not in enabled:
+            yield Finding(source.label, "warning", "Switched off in the settings.")
+    if offline:
+        return
+    from literature_agent.sync import run_in_own_loop
+
+    yield from run_in_own_loop(lambda: _ask_all(enabled, settings))
+
+
+async def _ask_all(sources: list[Source], settings: Settings) -> list[Finding]:
+    from literature_agent.transport import Transport
+
+    once = settings.model_copy(update={"retry_attempts": 1})
+    async with Transport(once) as transport:
+        return await asyncio.gather(*(_ask(source, transport) for source in sources))
+
+
+async def _ask(source: Source, transport: Transport) -> Finding:
+    """Whether a small search of the source is answered; this also tries the key."""
+    try:
+        with transport.deadline(TIMEOUT_S):
+            result = await source.build(transport).search(_PROBE, max_results=1)
+    except LiteratureError as error:
+        broken = error.reason.endswith("_configuration")
+        return Finding(source.label, "wrong" if broken else "warning", f"No answer: {error.message}", error.recovery)
+    return Finding(source.label, "ok", f"Answers ({result.total} hits for {_PROBE!r}).")
+
+
+def _what_leaves(settings: Settings) -> Iterator[Finding]:
+    from literature_agent.sources import SOURCES
+
+    for source in SOURCES:
+        if source.enabled(settings):
+            yield Finding("leaves this machine", "ok", source.leaves)
+    if settings.model not in (None, "extractive"):
+        yield Finding(
+            "leaves this machine",
+            "ok",
+            f"To the provider of {settings.model}: your question and the titles and abstracts that were found.",
+        )
+
+
+def _listed(findings: list[Finding], width: int) -> str:
+    from literature_agent.render import one_line, wrapped
+
+    signs = {"ok": "ok     ", "warning": "warning", "wrong": "WRONG  "}
+    lines = []
+    for finding in findings:
+        first = f"{signs[finding.status]} {finding.name}: "
+        lines += wrapped(first + one_line(finding.text), width, hanging=" " * 8)
+        if finding.todo:
+            lines += wrapped(one_line(finding.todo), width, first=" " * 8 + "-> ", hanging=" " * 11)
+    return "\n".join(lines)

@@ -1,0 +1,71 @@
+"""Files that a command reads and writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from literature_agent.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from literature_agent.outputs import GivenSearch
+
+LONGEST_NAME = 60
+
+
+def name_for(question: str, suffix: str) -> str:
+    """A short file name that every system takes, made from a question (K122): `does-metformin-slow.md`."""
+    plain = unicodedata.normalize("NFKD", question).encode("ascii", "ignore").decode().lower()
+    words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    return (words[:LONGEST_NAME].rstrip("-") or "answer") + suffix
+
+
+def output_file(path: Path, question: str, suffix: str) -> Path:
+    """The file to write: `path`, or in the folder `path` a file named after the question. Checked before any work.
+
+    Raises:
+        InvalidInputError: nothing can be written there.
+    """
+    file = path / name_for(question, suffix) if path.is_dir() else path
+    if not file.parent.is_dir():
+        raise InvalidInputError(
+            f"The folder of the output file {str(file)!r} does not exist.", recovery="Make the folder first."
+        )
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise InvalidInputError(f"The output file {str(file)!r} can't be written.", recovery="Name another file.")
+    return file
+
+
+def read_searches(path: Path) -> tuple[GivenSearch, ...]:
+    """The search lines of a JSONL file, each an object with `source` and `query`; empty lines are passed over.
+
+    Raises:
+        InvalidInputError: the file or a line can't be read; the message names the line.
+    """
+    from pydantic import ValidationError
+
+    from literature_agent.outputs import GivenSearch
+
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as broken:
+        why = broken.strerror if isinstance(broken, OSError) else "it is not UTF-8 text"
+        raise InvalidInputError(f"The searches file {str(path)!r} can't be read: {why}.") from None
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            found.append(GivenSearch.model_validate(json.loads(line)))
+        except (ValueError, ValidationError):
+            raise InvalidInputError(
+                f"Line {number} of {str(path)!r} is no search.",
+                recovery='Write one JSON object a line: {"source": "pubmed", "query": "..."}.',
+            ) from None
+    if not found:
+        raise InvalidInputError(f"The searches file {str(path)!r} holds no search.")
+    return tuple(found)

@@ -1,0 +1,102 @@
+"""`search` and `fetch`: one source, asked directly, without any model."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from literature_agent.cli.corpus import open_settings
+from literature_agent.cli.options import (
+    CorpusFolder,
+    DateFrom,
+    DateTo,
+    Json,
+    Languages,
+    NoColor,
+    PublicationTypes,
+    Quiet,
+    SinceEntryDate,
+    UseSandbox,
+    Verbose,
+    read_list,
+    read_types,
+)
+from literature_agent.cli.screen import Screen, color_wanted
+
+SourceName = Annotated[str, typer.Argument(help="Name of the source: pubmed, europepmc ...")]
+
+_SEARCH_CODES = {"ok": 0, "empty": 0, "failed": 1, "partial": 3}
+
+
+def search(
+    source: SourceName,
+    query: Annotated[str, typer.Argument(help="The query in the source's own language.")],
+    max_results: Annotated[int, typer.Option(min=1, help="Most hits to show.")] = 10,
+    page: Annotated[str | None, typer.Option(help="Where to go on: `next_page` of the search before.")] = None,
+    date_from: DateFrom = None,
+    date_to: DateTo = None,
+    since_entry_date: SinceEntryDate = None,
+    languages: Languages = None,
+    publication_types: PublicationTypes = None,
+    sort: Annotated[str | None, typer.Option(help="Order of the hits, as the source names it.")] = None,
+    use_sandbox: UseSandbox = False,
+    corpus: CorpusFolder = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
+) -> int:
+    """Search one source."""
+    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
+        from literature_agent.api import search_sync
+
+        own = {"since_entry_date": since_entry_date, "languages": read_list(languages)}
+        result = search_sync(
+            source,
+            query,
+            max_results=max_results,
+            page=page,
+            date_from=date_from,
+            date_to=date_to,
+            publication_types=read_types(publication_types),
+            sort=sort,
+            settings=opened.settings,
+            **own,
+        )
+        screen.note(opened.note)
+        if json:
+            screen.document(result.model_dump(mode="json"))
+        else:
+            from literature_agent.render import render_search_text
+            from literature_agent.sources import find_source
+
+            screen.result(render_search_text(find_source(source, opened.settings).label, result, width=screen.width))
+    return _SEARCH_CODES[result.status]
+
+
+def fetch(
+    source: SourceName,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Identifiers: PMID, PMCID, DOI, SRC:id.")],
+    use_sandbox: UseSandbox = False,
+    corpus: CorpusFolder = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
+) -> int:
+    """Fetch whole records of one source by identifier."""
+    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
+        from literature_agent.api import fetch_sync
+
+        result = fetch_sync(source, ids, settings=opened.settings)
+        screen.note(opened.note)
+    if json:
+        screen.document(result.model_dump(mode="json"))
+    else:
+        from literature_agent.render import render_fetch_text
+
+        screen.result(render_fetch_text(result, width=screen.width))
+    return 3 if result.failed else 0

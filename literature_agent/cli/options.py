@@ -1,0 +1,58 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout; errors too.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="The log of this program on stderr.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="No colour on the terminal.")]
+
+UseSandbox = Annotated[
+    bool,
+    typer.Option("--sandbox", help="Ask a local server with invented papers instead of the real services."),
+]
+CorpusFolder = Annotated[
+    Path | None,
+    typer.Option("--corpus", metavar="DIR", help="Serve the records of this folder in the sandbox."),
+]
+
+DateFrom = Annotated[
+    str | None,
+    typer.Option("--date-from", "--since", metavar="DATE", help="First publication date, YYYY[-MM[-DD]]."),
+]
+DateTo = Annotated[
+    str | None,
+    typer.Option("--date-to", "--until", metavar="DATE", help="Last publication date, YYYY[-MM[-DD]]."),
+]
+SinceEntryDate = Annotated[
+    str | None,
+    typer.Option("--since-entry-date", metavar="DATE", help="Only records entered in the database since then."),
+]
+Languages = Annotated[
+    str | None, typer.Option("--languages", metavar="A,B", help="Languages as the source writes them (eng,ger).")
+]
+PublicationTypes = Annotated[
+    list[str] | None,
+    typer.Option("--publication-types", metavar="TYPE", help="Publication types; may be given again."),
+]
+
+# PubMed has publication types with a comma in their name: `Clinical Trial, Phase III`.
+_BETWEEN_TYPES = re.compile(r",(?!\s*(?:Phase|Veterinary|N\.I\.H\.|(?:Non-)?U\.S\.|Extramural|Intramural)\b)", re.I)
+
+
+def read_list(text: str | None) -> tuple[str, ...] | None:
+    """The names in `a,b`; None where the option is not given or holds no name."""
+    names = tuple(part.strip() for part in (text or "").split(",") if part.strip())
+    return names or None
+
+
+def read_types(given: list[str] | None) -> tuple[str, ...] | None:
+    """Publication types of an option that may be given again and may hold several, parted by commas."""
+    types = tuple(part.strip() for text in given or () for part in _BETWEEN_TYPES.split(text) if part.strip())
+    return types or None

@@ -1,0 +1,159 @@
+"""What a command writes: its result on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+from literature_agent.errors import LiteratureError
+
+if TYPE_CHECKING:
+    from literature_agent.custody import Event
+
+WIDEST = 100
+"""Columns beyond which lines of prose are hard to read."""
+
+
+@dataclass(frozen=True)
+class Screen:
+    """The two streams, and how the caller wants them."""
+
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    color: bool = True
+
+    @property
+    def width(self) -> int:
+        """Columns of text: of the terminal up to `WIDEST`, 80 where stdout is no terminal."""
+        return max(40, min(shutil.get_terminal_size().columns, WIDEST)) if sys.stdout.isatty() else 80
+
+    def result(self, text: str) -> None:
+        """The result of the command, on stdout."""
+        _write(sys.stdout, text if text.endswith("\n") else text + "\n")
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """The result as one JSON document, on stdout."""
+        _write(sys.stdout, to_json(document, sys.stdout.encoding))
+
+    def note(self, sentence: str) -> None:
+        """Something worth knowing beside the result, on stderr; not with `--quiet`, nor if it is empty."""
+        if sentence and not self.quiet:
+            _write(sys.stderr, _safe(sentence) + "\n")
+
+    def error(self, error: LiteratureError) -> None:
+        """Why the command failed: in JSON mode as a document on stdout, else one line on stderr."""
+        if self.json:
+            self.document(error_document(error))
+        else:
+            _write(sys.stderr, f"Error: {_safe(sentence_of(error))}\n")
+
+    @contextmanager
+    def progress(self, *notes: str) -> Iterator[Callable[[Event], None]]:
+        """A listener that shows the events of a run on stderr, one line each, live where that is a terminal.
+
+        `notes` come before the first event: a run that is refused at once says only why.
+        """
+        started = time.monotonic()
+        waiting = [note for note in notes if note]
+
+        def line(event: Event) -> str:
+            return f"[{time.monotonic() - started:5.1f} s] {_safe(event.text)}"
+
+        if self.quiet:
+            yield lambda event: None
+        elif not sys.stderr.isatty():
+
+            def tell(event: Event) -> None:
+                while waiting:
+                    self.note(waiting.pop(0))
+                self.note(line(event))
+
+            yield tell
+        else:
+            from rich.console import Console
+            from rich.text import Text
+
+            console = Console(stderr=True, no_color=not self.color, highlight=False)
+            with console.status(Text("Working"), spinner="dots") as status:
+
+                def show(event: Event) -> None:
+                    # `Text`, so that nothing in a query is read as rich markup.
+                    while waiting:
+                        console.print(Text(_safe(waiting.pop(0))))
+                    console.print(Text(line(event), style="dim"))
+                    status.update(Text(_safe(event.text)))
+
+                yield show
+
+    @contextmanager
+    def logging(self) -> Iterator[None]:
+        """With `--verbose`, the package's own log on stderr.
+
+        Only that: the HTTP library logs whole addresses, and those of NCBI carry the key (K118).
+        """
+        if not self.verbose:
+            yield
+            return
+        logger = logging.getLogger("literature_agent")
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        level = logger.level
+        logger.addHandler(handler)
+        logger.setLevel(logging.DEBUG)
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(level)
+
+
+def color_wanted(no_color: bool) -> bool:
+    """Whether colour may be used: not with `--no-color`, nor with NO_COLOR in the environment (no-color.org)."""
+    return not no_color and not os.environ.get("NO_COLOR")
+
+
+def error_document(error: LiteratureError) -> dict[str, Any]:
+    """`{"error": {"reason", "message", "retryable", "recovery"}}`."""
+    return {
+        "error": {
+            "reason": error.reason,
+            "message": error.message,
+            "retryable": error.retryable,
+            "recovery": error.recovery,
+        }
+    }
+
+
+def sentence_of(error: LiteratureError) -> str:
+    """What was wrong, and the next step."""
+    message = error.message.strip()
+    if message and message[-1] not in ".!?":
+        message += "."
+    return " ".join(part for part in (message, error.recovery) if part)
+
+
+def to_json(document: Mapping[str, Any], encoding: str | None = "utf-8") -> str:
+    """The document as indented JSON text, in ASCII where `encoding` is not UTF-8."""
+    unicode_ok = (encoding or "").lower().replace("-", "") in ("utf8", "utf8sig")
+    return json.dumps(document, ensure_ascii=not unicode_ok, indent=2) + "\n"
+
+
+def _safe(text: str) -> str:
+    from literature_agent.render import one_line
+
+    return one_line(text)
+
+
+def _write(stream: IO[str], text: str) -> None:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()

@@ -1,0 +1,258 @@
+"""Bad input: one clear sentence, the right exit code, no traceback; in JSON mode an error document."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from literature_agent import api
+from literature_agent.cli import main
+from literature_agent.sandbox import SandboxServer
+
+from .conftest import Run
+
+SECRET = "0123456789abcdefSECRET"
+
+BAD_INPUT = [
+    (("run", ""), "The question is empty."),
+    (("run", "  ?! "), "The question is empty."),
+    (("run",), "Missing argument"),
+    (("run", "x", "--sources", "pubmedd"), "Unknown source 'pubmedd'. Did you mean 'pubmed'?"),
+    (("run", "x", "--sources", ","), "No source to ask."),
+    (("search", "pumbed", "x"), "Unknown source 'pumbed'. Did you mean 'pubmed'?"),
+    (("run", "x", "--model", "no-such-model"), "No provider knows the model 'no-such-model'"),
+    (("run", "x", "--model", "nobody:model"), "No provider knows the model 'nobody:model'"),
+    (("run", "x", "--model", "openai:gpt-5"), "OPENAI_API_KEY"),
+    (("run", "x", "--corpus", "/no/such/folder"), "The corpus folder '/no/such/folder' does not exist."),
+    (("search", "pubmed", "x", "--corpus", "/no/such/folder"), "The corpus folder '/no/such/folder' does not exist."),
+    (("run", "x", "--max-articles", "0"), "--max-articles"),
+    (("run", "x", "--max-articles", "many"), "--max-articles"),
+    (("run", "x", "--deadline", "0"), "--deadline"),
+    (("run", "x", "--deadline", "nan"), "--deadline"),
+    (("run", "x", "--format", "pdf"), "--format"),
+    (("run", "x", "--output", "/no/such/folder/a.md"), "does not exist"),
+    (("run", "x", "--searches", "/no/such/file"), "can't be read"),
+    (("run", "x", "--no-such-option"), "No such option: --no-such-option"),
+    (("run", "x", "surplus"), "surplus"),
+    (("search", "pubmed", ""), "blank"),
+    (("search", "pubmed", "x", "--max-results", "0"), "--max-results"),
+    (("search", "pubmed", "x", "--page", "third"), "page='third'"),
+    (("search", "pubmed", "x", "--since", "yesterday"), "yesterday"),
+    (("search", "pubmed", "x", "--since", "2020", "--until", "2010"), "2010"),
+    (("fetch", "pubmed", "not-an-id"), "not-an-id"),
+    (("fetch", "pubmed"), "Missing argument"),
+    (("sandbox", "--port", "99999999"), "--port"),
+    (("sandbox", "--corpus", "/no/such/folder"), "does not exist"),
+    (("no-such-command",), "No such command"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), BAD_INPUT, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else ""
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    cli: Run, server: SandboxServer, arguments: tuple[str, ...], said: str
+) -> None:
+    """K120."""
+    done = cli(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert done.err.startswith("Error: ")
+    assert done.err.count("\n") == 1, done.err
+    assert said in done.err
+    assert not server.requests
+
+    as_json = cli(*arguments, "--json")
+    assert as_json.code == 2
+    error = as_json.document["error"]
+    assert list(as_json.document) == ["error"]
+    assert set(error) == {"reason", "message", "retryable", "recovery"}
+    assert said in error["message"]
+    assert error["recovery"]
+    assert error["retryable"] is False
+
+
+def test_two_forms_at_once_are_refused(cli: Run) -> None:
+    done = cli("run", "x", "--json", "--format", "markdown")
+    assert done.code == 2
+    assert done.document["error"]["message"] == "--json and --format markdown contradict each other."
+
+
+@pytest.mark.parametrize("form", [("--format", "json"), ("--format=json",)])
+def test_asking_for_json_by_format_makes_errors_json_too(cli: Run, form: tuple[str, ...]) -> None:
+    """K120."""
+    assert cli("run", "", *form).document["error"]["message"] == "The question is empty."
+
+
+def test_a_corpus_folder_without_records_is_refused(cli: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing here", encoding="utf-8")
+    done = cli("run", "x", "--corpus", str(tmp_path))
+    assert done.code == 2
+    assert "holds no record" in done.err
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"source": "pubmed"}', '{"source": "pubmed", "query": 1}'])
+def test_a_searches_file_that_holds_no_search_names_the_line(cli: Run, tmp_path: Path, line: str) -> None:
+    file = tmp_path / "lines.jsonl"
+    file.write_text('{"source": "pubmed", "query": "x"}\n' + line, encoding="utf-8")
+    done = cli("run", "x", "--searches", str(file))
+    assert done.code == 2
+    assert f"Line 2 of {str(file)!r} is no search." in done.err
+    file.write_text("\n", encoding="utf-8")
+    assert "holds no search" in cli("run", "x", "--searches", str(file)).err
+    file.write_bytes(b"\xff\xfe\x00")
+    assert "it is not UTF-8 text" in cli("run", "x", "--searches", str(file)).err
+
+
+def test_a_refused_setting_is_named_without_its_value(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LITERATURE_AGENT_NCBI_BASE_URL", "ftp://user:password@host/")
+    done = cli("search", "pubmed", "x")
+    assert done.code == 2
+    assert "LITERATURE_AGENT_NCBI_BASE_URL" in done.err
+    assert "password" not in done.err
+
+
+def test_an_unreachable_service_is_exit_code_1(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LITERATURE_AGENT_RETRY_ATTEMPTS", "1")
+    # Port 9 (discard) is closed on every machine of today.
+    monkeypatch.setenv("LITERATURE_AGENT_NCBI_BASE_URL", "http://127.0.0.1:9/")
+    done = cli("search", "pubmed", "x", "--json")
+    assert done.code == 1
+    assert done.document["error"]["reason"] == "pubmed_unreachable"
+    run = cli("run", "metformin", "--sources", "pubmed", "--json")
+    assert run.code == 1
+    assert run.document["error"]["reason"] == "request_unreachable"
+
+
+def test_no_command_shows_the_help_and_is_a_usage_error(cli: Run) -> None:
+    done = cli()
+    assert done.code == 2
+    assert done.err.startswith("Usage: literature-agent")
+    assert cli("--json").document["error"]["message"].startswith("No such option: --json")
+
+
+def test_a_value_that_looks_like_the_json_option_is_no_option(cli: Run) -> None:
+    done = cli("run", "--no-such-option", "--", "--json")
+    assert done.out == ""
+    assert done.err.startswith("Error: No such option")
+
+
+def test_an_escape_sequence_in_an_argument_does_not_reach_the_terminal(cli: Run) -> None:
+    done = cli("run", "x", "--sources", "\x1b[31mpub\x07med")
+    assert done.code == 2
+    assert all(line.isprintable() for line in done.err.splitlines())
+
+
+def test_help_and_version_are_no_errors(cli: Run) -> None:
+    for command in ((), ("run",), ("search",), ("fetch",), ("sandbox",), ("doctor",)):
+        done = cli(*command, "--help")
+        assert (done.code, done.err) == (0, "")
+        assert done.out.startswith("Usage: literature-agent")
+    assert cli("--version").out.startswith("literature-agent ")
+
+
+@pytest.mark.parametrize("form", [("--verbose",), ("--verbose", "--json")])
+def test_the_key_appears_nowhere(
+    cli: Run,
+    server: SandboxServer,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    form: tuple[str, ...],
+) -> None:
+    """K118: not in output, errors or logs, whatever the service answers."""
+    monkeypatch.setenv("NCBI_API_KEY", SECRET)
+    monkeypatch.setenv("LITERATURE_AGENT_EMAIL", "someone@example.org")
+    monkeypatch.setenv("LITERATURE_AGENT_RETRY_ATTEMPTS", "1")
+    with caplog.at_level(logging.DEBUG):
+        done = [cli("search", "pubmed", "metformin", *form)]
+        assert any(SECRET in asked.query for asked in server.requests)  # the key was really sent
+        for fault in ("server_error", "html", "refuse", "rate_limit"):
+            server.faults.clear()
+            server.faults.set("eutils", fault)
+            done.append(cli("search", "pubmed", "metformin", *form))
+            done.append(cli("run", "metformin and cognition", "--sources", "pubmed", *form))
+        server.faults.clear()
+        done.append(cli("doctor", *form))
+    written = "".join(f"{out}{err}" for _, out, err in done) + caplog.text
+    assert SECRET not in written
+    assert "someone@example.org" not in written
+    assert "someone%40example.org" not in written
+
+
+def test_verbose_leaves_the_loggers_as_they_were(cli: Run, server: SandboxServer) -> None:
+    logger = logging.getLogger("literature_agent")
+    before = (logger.level, list(logger.handlers))
+    cli("search", "pubmed", "metformin", "--verbose")
+    assert (logger.level, list(logger.handlers)) == before
+
+
+def test_a_bug_is_shown_as_one_and_json_mode_still_gets_its_document(
+    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a bug of ours")
+
+    monkeypatch.setattr(api, "search_sync", broken)
+    done = cli("search", "pubmed", "x")
+    assert (done.code, done.out) == (1, "")
+    assert "ZeroDivisionError: a bug of ours" in done.err
+    assert cli("search", "pubmed", "x", "--json").document["error"]["reason"] == "internal_error"
+
+
+def test_output_that_the_terminal_cannot_spell_is_escaped(server: SandboxServer, tmp_path: Path) -> None:
+    for form in ((), ("--json",)):
+        done = subprocess.run(
+            [sys.executable, "-m", "literature_agent", "fetch", "pubmed", "90000101", *form],
+            env={**_environment(), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+            check=False,
+            capture_output=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+        text = done.stdout.decode("ascii")
+        assert "Lindqvist" in text
+        if form:
+            assert json.loads(text)["artifacts"][0]["authors"][0]["initials"] == "ÅM"
+
+
+def test_a_reader_that_goes_away_is_no_traceback(server: SandboxServer) -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m literature_agent search pubmed metformin --json --max-results 50 | head -c 1",
+        shell=True,
+        env=_environment(),
+        check=False,
+        capture_output=True,
+        timeout=60,
+    )
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_module_is_the_command(server: SandboxServer) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "literature_agent", "search", "nosuch", "x", "--json"],
+        env=_environment(),
+        check=False,
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["reason"] == "request_invalid_input"
+
+
+def test_main_reads_the_arguments_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["literature-agent", "--version"])
+    assert main() == 0
+    assert capsys.readouterr().out.startswith("literature-agent ")
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return dict(os.environ)

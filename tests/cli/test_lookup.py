@@ -1,0 +1,89 @@
+"""`search` and `fetch`."""
+
+from __future__ import annotations
+
+import pytest
+
+from literature_agent.results import FetchResult, SearchResult
+from literature_agent.sandbox import SandboxServer
+
+from .conftest import Run
+
+
+def test_search_prints_what_was_understood_and_an_entry_for_each_hit(cli: Run, server: SandboxServer) -> None:
+    done = cli("search", "pubmed", "metformin cognition", "--max-results", "2")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0].startswith("PubMed: ok, 2 of ")
+    assert lines[1] == "Query: metformin cognition"
+    assert any(line.startswith("Interpreted as: ") for line in lines)
+    assert any(line.startswith("1. ") for line in lines)
+    assert any(line.startswith("2. ") for line in lines)
+    assert "Synthetic" in done.out
+    assert done.err == ""
+
+
+def test_the_next_page_continues_after_the_last_hit(cli: Run, server: SandboxServer) -> None:
+    for source in ("pubmed", "europepmc"):
+        all_hits = cli("search", source, "metformin", "--json", "--max-results", "4").document["artifacts"]
+        first = cli("search", source, "metformin", "--json", "--max-results", "2").document
+        second = cli("search", source, "metformin", "--json", "--max-results", "2", "--page", first["next_page"])
+        pages = [*first["artifacts"], *second.document["artifacts"]]
+        assert [hit["title"] for hit in pages] == [hit["title"] for hit in all_hits]
+
+
+def test_search_json_reads_back_as_the_result(cli: Run, server: SandboxServer) -> None:
+    result = SearchResult.model_validate(cli("search", "europepmc", "metformin", "--json").document)
+    assert result.status == "ok"
+    assert result.returned == len(result.artifacts) > 0
+
+
+def test_nothing_found_is_done(cli: Run, server: SandboxServer) -> None:
+    done = cli("search", "pubmed", "zzqxblorptine", "--json")
+    assert done.code == 0
+    assert done.document["status"] == "empty"
+
+
+def test_filters_reach_the_source(cli: Run, server: SandboxServer) -> None:
+    done = cli("search", "pubmed", "metformin", "--since", "2024", "--json", "--languages", "eng", "--sort", "pub_date")
+    assert {hit["year"] >= 2024 for hit in done.document["artifacts"]} == {True}
+    assert done.document["applied_filters"]["date_from"] == "2024"
+
+
+def test_fetch_prints_whole_records_and_what_is_missing(cli: Run, server: SandboxServer) -> None:
+    done = cli("fetch", "pubmed", "90000101", "99999999")
+    assert done.code == 0
+    assert done.out.startswith("1. Lindqvist ÅM, ")
+    assert "\n\nCONCLUSIONS: Two years of metformin" in done.out
+    assert done.out.endswith("Not found: 99999999\n")
+
+
+def test_fetch_json_reads_back_as_the_result(cli: Run, server: SandboxServer) -> None:
+    result = FetchResult.model_validate(cli("fetch", "pubmed", "90000101", "99999999", "--json").document)
+    assert [artifact.kind for artifact in result.artifacts] == ["link:cite:pubmed:full"]
+    assert result.not_found == ("99999999",)
+
+
+def test_the_packaged_sandbox_can_be_asked_directly(cli: Run) -> None:
+    done = cli("search", "pubmed", "metformin", "--sandbox")
+    assert done.code == 0
+    assert "invented papers" in done.err
+    assert cli("fetch", "pubmed", "90000101", "--sandbox", "--quiet").err == ""
+
+
+@pytest.mark.parametrize("command", [("search", "pubmed", "metformin"), ("fetch", "pubmed", "90000101")])
+def test_a_failing_source_is_one_sentence_and_exit_code_1(
+    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    """K120."""
+    monkeypatch.setenv("LITERATURE_AGENT_RETRY_ATTEMPTS", "1")
+    server.faults.set("eutils", "server_error")
+    done = cli(*command)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("Error: ")
+    assert done.err.count("\n") == 1
+    as_json = cli(*command, "--json")
+    assert as_json.code == 1
+    assert as_json.document["error"]["reason"] == "pubmed_unreachable"
+    assert as_json.document["error"]["retryable"] is True
+    assert as_json.err == ""
