@@ -19,6 +19,8 @@ SMALLEST_HALVED = 20
 """A failing batch of at most so many records is given up as a whole."""
 _LOOK_UPS = 40
 """DOIs and PMCIDs asked for in one ESearch."""
+_CANDIDATES = 5
+"""Hits looked at for each of them: a notice may share the DOI of its paper."""
 _PATIENCE_WITH_ESPELL_S = 5.0
 """A suggestion is worth no more; retries would otherwise hold up an answer that is complete."""
 
@@ -69,7 +71,12 @@ def records_request(pmids: Sequence[str]) -> Request:
 def look_up_request(asked: Sequence[Asked]) -> Request:
     """ESearch for the records that have any of these DOIs or PMCIDs."""
     terms = [f'"{one.value}"[aid]' if one.kind == "doi" else f"{one.value}[pmc]" for one in asked]
-    params = [("db", "pubmed"), ("term", " OR ".join(terms)), ("retmode", "json"), ("retmax", str(5 * len(asked)))]
+    params = [
+        ("db", "pubmed"),
+        ("term", " OR ".join(terms)),
+        ("retmode", "json"),
+        ("retmax", str(_CANDIDATES * len(asked))),
+    ]
     return eutils_request(NAME, "esearch.fcgi", params)
 
 
@@ -138,13 +145,9 @@ class PubMedClient:
         for start in range(0, len(asked), _LOOK_UPS):
             part = asked[start : start + _LOOK_UPS]
             try:
-                hits = await self.transport.send(
-                    look_up_request(part), lambda answer: hits_of(read_json(answer, NAME, "esearchresult"))
-                )
+                candidates += await self._candidates(part)
             except SourceError as error:
                 failed.update(dict.fromkeys(part, error))
-            else:
-                candidates += hits.pmids
         return LookUp(tuple(dict.fromkeys(candidates)), failed)
 
     async def spelling(self, query: str) -> str | None:
@@ -156,6 +159,14 @@ class PubMedClient:
                 )
             except SourceError:
                 return None
+
+    async def _candidates(self, asked: Sequence[Asked]) -> tuple[str, ...]:
+        limit = _CANDIDATES * len(asked)
+        hits = await self.transport.send(
+            look_up_request(asked),
+            lambda answer: hits_of(read_json(answer, NAME, "esearchresult"), query="", limit=limit),
+        )
+        return hits.pmids
 
     async def _batch(self, pmids: Sequence[str]) -> Records:
         try:

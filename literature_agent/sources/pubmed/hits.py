@@ -10,7 +10,7 @@ from typing import Any
 from lxml import etree
 
 from literature_agent.ids import normalise_pmid
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import clean_text, one_line
 from literature_agent.sources._xml import child, text_of
 from literature_agent.transport.messages import TransientAnswer
 
@@ -46,8 +46,10 @@ _TAG = re.compile(r"\[[^\[\]]*\]")
 _WORD = re.compile(r"\w+")
 
 
-def hits_of(found: dict[str, Any], *, query: str = "", offset: int = 0, limit: int = 1) -> Hits:
-    """What `esearchresult` says to `query`. Numbers come as strings; lists are absent where there is nothing to say.
+def hits_of(found: dict[str, Any], *, query: str, limit: int, offset: int = 0) -> Hits:
+    """What `esearchresult` says to `query`: at most `limit` identifiers, and what became of the query.
+
+    Numbers come as strings; lists are absent where there is nothing to say.
 
     Raises:
         TransientAnswer: no count, or a count without the identifiers that belong to it.
@@ -58,8 +60,9 @@ def hits_of(found: dict[str, Any], *, query: str = "", offset: int = 0, limit: i
     pmids = tuple(pmid for listed in found.get("idlist") or () if (pmid := normalise_pmid(str(listed))))
     if not pmids and min(limit, total - offset) > 0:
         raise TransientAnswer(f"ESearch counts {total} records but names none.", kind="invalid_response")
-    translation = one_line(str(found.get("querytranslation") or ""), 20_000) or None
-    return Hits(total, pmids, translation, tuple(dict.fromkeys(_warnings(found, total, query, translation))))
+    translation = clean_text(str(found.get("querytranslation") or "")) or None
+    warnings = dict.fromkeys(_warnings(found, total, query, translation))
+    return Hits(total, pmids[:limit], translation, tuple(warnings))
 
 
 def _number(value: object) -> int | None:

@@ -129,7 +129,8 @@ def _notice(hits: Hits, suggestion: str | None) -> str | None:
 def _joined(asked: Sequence[Asked], found: LookUp, records: Records) -> FetchResult:
     """Records joined to the identifiers asked by the identifiers in them, never by position (K020)."""
     by_value: dict[str, DetailedArticle] = {}
-    for article in records.read.values():
+    # A notice may be filed under the DOI of the paper it is about; the paper is what was asked for.
+    for article in sorted(records.read.values(), key=lambda article: article.is_notice):
         names = [article.pmid, article.pmcid, article.doi, *article.alternate_dois]
         for name in names:
             if name:

@@ -350,14 +350,18 @@ def esearchresult(payload: bytes) -> dict[str, Any]:
 
 
 def test_numbers_come_as_strings_and_leave_as_numbers(payload: Payload) -> None:
-    found = hits_of(esearchresult(payload("esearch-phrase-and-tag-dropped.json")), query="flu p.X1Y[NoSuchField]")
+    found = hits_of(
+        esearchresult(payload("esearch-phrase-and-tag-dropped.json")), query="flu p.X1Y[NoSuchField]", limit=10
+    )
     assert (found.total, found.pmids) == (40362, ("90000502", "90000501"))
     assert found.translation == '"influenza, human"[MeSH Terms] OR "flu"[All Fields]'
 
 
 def test_everything_that_was_left_out_is_said(payload: Payload) -> None:
     """K004, K005."""
-    found = hits_of(esearchresult(payload("esearch-phrase-and-tag-dropped.json")), query="flu p.X1Y[NoSuchField]")
+    found = hits_of(
+        esearchresult(payload("esearch-phrase-and-tag-dropped.json")), query="flu p.X1Y[NoSuchField]", limit=10
+    )
     assert found.warnings == (
         "PubMed knows no field tag [NoSuchField] and searched without it. "
         "The hits answer a broader question than the one asked.",
@@ -382,7 +386,7 @@ def test_everything_that_was_left_out_is_said(payload: Payload) -> None:
 )
 def test_distinctive_word_that_vanished_without_a_report_is_named(query: str, translation: str, lost: str) -> None:
     """K005."""
-    found = hits_of({"count": "264", "idlist": ["90000501"], "querytranslation": translation}, query=query)
+    found = hits_of({"count": "264", "idlist": ["90000501"], "querytranslation": translation}, query=query, limit=1)
     assert found.warnings == (
         f"Words of the query that are not in what PubMed searched: {lost}. The hits may not answer it: compare the "
         "query with the interpreted one.",
@@ -402,7 +406,7 @@ def test_words_that_pubmed_only_wrote_differently_are_not_called_lost(
     query: str, translation: str, mapped: list[dict[str, str]]
 ) -> None:
     result = {"count": "5", "idlist": ["90000501"], "querytranslation": translation, "translationset": mapped}
-    assert hits_of(result, query=query).warnings == ()
+    assert hits_of(result, query=query, limit=1).warnings == ()
 
 
 def test_nothing_found_is_a_count_of_zero_with_the_phrase_named(payload: Payload) -> None:
@@ -418,6 +422,18 @@ def test_count_without_its_identifiers_is_a_passing_fault(result: dict[str, Any]
     """Never zero hits."""
     with pytest.raises(TransientAnswer):
         hits_of(result, query="x", limit=10)
+
+
+def test_identifiers_beyond_the_number_asked_for_are_left_for_the_next_page() -> None:
+    found = hits_of({"count": "300", "idlist": ["90000001", "90000002", "90000003"]}, query="x", limit=2)
+    assert (found.total, found.pmids) == (300, ("90000001", "90000002"))
+
+
+def test_words_of_a_very_long_query_are_not_called_lost() -> None:
+    words = [f"synthetic{number}" for number in range(1_500)]
+    translation = " OR ".join(f'"{word}"[All Fields]' for word in words)
+    result = {"count": "1", "idlist": ["90000001"], "querytranslation": translation}
+    assert hits_of(result, query=" OR ".join(words), limit=1).warnings == ()
 
 
 def test_page_after_the_last_record_is_empty_without_fault() -> None:

@@ -335,6 +335,20 @@ async def test_doi_of_a_neighbour_is_not_found(serves_all: Any, tools: PubMedToo
     assert (result.artifacts, result.not_found) == ((), ("10.5555/synthetic.90000006",))
 
 
+async def test_doi_that_a_notice_shares_gives_the_paper(desk: Any, tools: PubMedTools, hits: Hits) -> None:
+    def record(pmid: str, kind: str) -> str:
+        return (
+            f"<PubmedArticle><MedlineCitation><PMID>{pmid}</PMID><Article><ArticleTitle>Synthetic</ArticleTitle>"
+            '<ELocationID EIdType="doi">10.5555/shared</ELocationID><PublicationTypeList><PublicationType>'
+            f"{kind}</PublicationType></PublicationTypeList></Article></MedlineCitation></PubmedArticle>"
+        )
+
+    both = record("90000009", "Published Erratum") + record("90000001", "Journal Article")
+    desk.answers("esearch", hits(["90000009", "90000001"]), kind="application/json")
+    desk.answers("efetch", f"<PubmedArticleSet>{both}</PubmedArticleSet>")
+    assert pmids(await tools.fetch_pubmed(["10.5555/shared"])) == ["90000001"]
+
+
 async def test_number_of_a_pmcid_is_no_pmid(serves_all: Any, tools: PubMedTools, hits: Hits) -> None:
     """K021."""
     serves_all.answers("esearch", hits([]), kind="application/json")
