@@ -138,7 +138,7 @@ class _Writer:
             f"{_count(len(output.search_log), 'search', 'searches')} in {_count(asked, 'source')}",
             f"{output.duration_s:.1f} s",
         ]
-        if output.usage.cost_usd is not None:
+        if output.usage.cost_usd:
             facts.append(f"{output.usage.cost_usd:.4f} USD")
         yield "; ".join(facts) + "."
         yield f"Model: {self._text(output.model)}. Run: {self._text(output.run_id)}."

@@ -55,4 +55,4 @@ def render_fetch_text(result: FetchResult, *, width: int = DEFAULT_WIDTH) -> str
 def _record(label: str, artifact: CitationArtifact, width: int) -> list[str]:
     indent = " " * len(label)
     lines = wrapped(bibliography_entry(artifact), width, first=label, hanging=indent)
-    return [*lines, *f"{indent}{study_type(artifact)}"]
+    return [*lines, f"{indent}{study_type(artifact)}"]
