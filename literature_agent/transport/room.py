@@ -13,11 +13,12 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
-from literature_agent.errors import ErrorKind, LiteratureError, SourceError, source_error
+from literature_agent.errors import ConfigurationError, LiteratureError, SourceError, source_error
 from literature_agent.settings import Settings
 from literature_agent.transport.clock import Clock, SystemClock
 from literature_agent.transport.gate import JobGate, job_gate
@@ -174,6 +175,7 @@ class Transport:
 
         Raises:
             SourceError: no usable answer; the reason begins with `request.source`. What `read` raises passes through.
+            ConfigurationError: a proxy or a certificate file that the environment names is not usable.
         """
         if self._closed:
             raise RuntimeError("This transport is closed.")
@@ -334,7 +336,7 @@ class Transport:
     async def _on_wire(self, request: Request, number: int, step: _Step) -> Answer:
         from literature_agent.transport.network import BadCertificate, NoAddress, TooLarge, Untreatable
 
-        wire, host = self._open(), self._hosts[request.service].name
+        wire, host, failed = self._open(), self._hosts[request.service].name, partial(source_error, request.source)
         headers = {"User-Agent": self._user_agent, "Accept": request.accept, "Accept-Encoding": "gzip, deflate"}
         if step.form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
@@ -344,8 +346,7 @@ class Transport:
             "literature.attempt": number,
             "url.path": request.path,
         }
-        kind: ErrorKind
-        recovery = None
+        failure: LiteratureError
         try:
             async with asyncio.timeout(self.time_left()):
                 # Address and body go straight from hand to hand: a local variable here would be in the traceback of
@@ -358,18 +359,27 @@ class Transport:
                     marks=marks,
                 )
         except TimeoutError:
-            kind, message = "timeout", f"{host} did not answer {request.path} in full before the deadline."
+            failure = failed("timeout", f"{host} did not answer {request.path} in full before the deadline.")
         except TooLarge:
-            kind, recovery = "invalid_response", "Ask for fewer records at once."
-            message = f"The answer of {host} to {request.path} is larger than {self._max_body} bytes and was not read."
+            failure = failed(
+                "invalid_response",
+                f"The answer of {host} to {request.path} is larger than {self._max_body} bytes and was not read.",
+                recovery="Ask for fewer records at once.",
+            )
         except Untreatable as fault:
-            kind, message = "invalid_response", f"The answer of {host} to {request.path} is not readable: {fault}."
+            failure = failed("invalid_response", f"The answer of {host} to {request.path} is not readable: {fault}.")
         except BadCertificate as fault:
-            kind, message = "unreachable", f"The certificate of {host} is not trusted: {fault}."
-            recovery = "Set SSL_CERT_FILE to the certificates that your network uses."
+            failure = failed(
+                "unreachable",
+                f"The certificate of {host} is not trusted: {fault}.",
+                recovery="Set SSL_CERT_FILE to the certificates that your network uses.",
+            )
         except (NoAddress, UnicodeEncodeError):
-            kind, message = "invalid_input", f"The request {request.path!r} holds characters that cannot be sent."
-        raise source_error(request.source, kind, message, recovery=recovery)
+            failure = failed("invalid_input", f"The request {request.path!r} holds characters that cannot be sent.")
+        except ConfigurationError as fault:
+            failure = ConfigurationError(fault.message, recovery=fault.recovery)
+        # Raised anew and not above, so that neither traceback nor context leads to where the key is known.
+        raise failure
 
     def _with_credentials(self, request: Request, step: _Step) -> tuple[str, bytes | None]:
         """Address and body as they go out."""

@@ -417,13 +417,16 @@ async def test_a_moved_form_is_posted_again_unless_the_answer_lies_elsewhere(
     assert (b"id=90000001" in server.requests[1][3]) == (method == "POST")
 
 
-@pytest.mark.parametrize("elsewhere", ["other host", "user name", "other scheme", "nonsense", "downgrade"])
+@pytest.mark.parametrize(
+    "elsewhere", ["other host", "user name", "host as user name", "other scheme", "nonsense", "downgrade"]
+)
 async def test_a_redirect_off_the_host_is_not_followed(
     elsewhere: str, ask: Request, wire: Callable[..., Wire], open_transport: Callable[..., Transport]
 ) -> None:
     location = {
         "other host": "https://login.example.org/?to=x",
-        "user name": "https://service.test@evil.example.org/",
+        "user name": "http://someone@service.test/",
+        "host as user name": "https://service.test@evil.example.org/",
         "other scheme": "ftp://service.test/file",
         "nonsense": "http://[half",
         "downgrade": "http://service.test/",

@@ -287,6 +287,22 @@ async def test_no_attempt_is_waited_for_beyond_the_deadline(
     assert clock.slept == []
 
 
+async def test_of_two_deadlines_the_earlier_one_holds(open_transport: Callable[..., Transport]) -> None:
+    async with open_transport() as transport:
+        with transport.deadline(10):
+            with transport.deadline(60):
+                assert transport.time_left() == 10
+            with transport.deadline(3):
+                assert transport.time_left() == 3
+            assert transport.time_left() == 10
+            assert await asyncio.create_task(_time_left(transport)) == 10
+        assert transport.time_left() is None
+
+
+async def _time_left(transport: Transport) -> float | None:
+    return transport.time_left()
+
+
 async def test_first_call_throttled_without_a_key_gets_advice_and_others_go_on(
     ask: Request, wire: Callable[..., Wire], open_transport: Callable[..., Transport]
 ) -> None:

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from literature_agent.errors import LiteratureError, source_error
+from literature_agent.errors import ConfigurationError, LiteratureError, source_error
 from literature_agent.settings import Settings
 from literature_agent.transport import Answer, Attempt, Request, TransientAnswer, Transport, describe
 from literature_agent.transport.secrets import Secrets
@@ -132,6 +132,18 @@ async def test_faults_of_the_http_library_are_not_in_the_chain(
     assert failed.value.__context__ is None
     assert not leaks(everything_about(failed.value))
     assert not leaks("".join(span.to_json() for span in spans.get_finished_spans()))
+
+
+async def test_an_unusable_environment_shows_nothing_either(
+    ask: Request, open_transport: Callable[..., Transport], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://someone:password@proxy.test:1")
+    async with open_transport(**GIVEN) as transport:
+        with pytest.raises(ConfigurationError, match="proxy") as failed:
+            await transport.send(ask, lambda answer: answer)
+    shown = everything_about(failed.value)
+    assert not leaks(shown)
+    assert "password" not in shown
 
 
 async def test_the_deadline_shows_nothing_either(ask: Request, open_transport: Callable[..., Transport]) -> None:
