@@ -15,12 +15,13 @@ from pydantic_ai.models import Model
 from pydantic_ai.usage import RunUsage as ModelUsage
 from pydantic_ai.usage import UsageLimits
 
-from literature_agent.agents.answer import Ending, write_answer
+from literature_agent.agents.answer import write_answer
 from literature_agent.agents.briefing import brief
 from literature_agent.agents.compose import compose
+from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
-from literature_agent.agents.run import Run
+from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError
@@ -41,7 +42,6 @@ from literature_agent.sync import run_in_own_loop
 from literature_agent.transport import Transport
 from literature_agent.views import view_output
 
-OUTPUT_TOOL = "submit_answer"
 # Beyond the repair rounds of the checks, arguments that can't be parsed get this many more attempts.
 PARSE_ATTEMPTS = 2
 
@@ -115,8 +115,8 @@ class LiteratureAggregator:
         sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
         chosen = resolve_model(model or self.model or self.settings.model or EXTRACTIVE)
         limit = budget if budget is not None else self.budget
-        async with self._open(request, sources, registry, on_event) as run:
-            return await self._carry_out(run, chosen, limit, cancellation_token)
+        async with self._open(request, sources, registry, limit, on_event) as run:
+            return await self._carry_out(run, chosen, cancellation_token)
 
     def run_sync(self, question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
         """`run`, for code that is not async; works inside a running event loop too."""
@@ -168,6 +168,7 @@ class LiteratureAggregator:
         request: AggregationRequest,
         sources: Sequence[Source],
         registry: ArtifactRegistry | None,
+        budget: Budget,
         on_event: Observer | None,
     ) -> AsyncIterator[Run]:
         async with AsyncExitStack() as stack:
@@ -185,15 +186,14 @@ class LiteratureAggregator:
                 request=request,
                 observer=on_event,
             )
-            yield Run(run_id, request, self.settings, held, ledger, custody, on_event)
+            yield Run(run_id, request, self.settings, held, ledger, custody, budget, on_event)
 
-    async def _carry_out(
-        self, run: Run, model: Model, budget: Budget, token: CancellationToken | None
-    ) -> LiteratureAggregationOutput:
+    async def _carry_out(self, run: Run, model: Model, token: CancellationToken | None) -> LiteratureAggregationOutput:
         custody, transport = run.custody, run.custody.transport
         started = custody.now()
         custody.tell(Event(kind="started", text=f"Model {model_name(model)}", run_id=run.run_id))
         usage = ModelUsage()
+        budget = run.budget
         ending: Ending | None = None
         draft: AggregationDraft | None = None
         try:
@@ -216,9 +216,10 @@ class LiteratureAggregator:
         except RunCancelled:
             ending = Ending("cancelled", "The run was cancelled before the model had finished.")
         except UsageLimitExceeded as reached:
-            ending = Ending("budget", f"The budget was used up before the model had finished: {reached.message}.")
+            ending = Ending("budget", f"The budget was used up before the model had finished ({reached.message}).")
         except (AgentRunError, UserError) as broken:
             ending = Ending("model", f"The model did not finish: {_first_sentence(broken.message)}")
+        ending = run.ending or ending
         if draft is None:
             draft = run.last_draft or compose(
                 run.request.question, papers_of(run), searches_of(run), run.request.max_articles
@@ -276,6 +277,7 @@ def _build_agent(sources: Sequence[Source], settings: Settings) -> Agent[Run, Ag
         ),
         instructions=instructions(sources),
         toolsets=[build_toolset(sources)],
+        capabilities=[Conduct()],
     )
     agent.output_validator(_check_draft)
     return agent
@@ -311,7 +313,6 @@ def _model_of(ctx: RunContext[Any]) -> Model:
 def _limits(budget: Budget) -> UsageLimits:
     return UsageLimits(
         request_limit=budget.max_requests,
-        tool_calls_limit=budget.max_tool_calls,
         total_tokens_limit=budget.max_tokens,
         cost_limit=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),
     )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal, NamedTuple
 
 from pydantic_ai.usage import RunUsage as ModelUsage
 
 from literature_agent.agents.models import EXTRACTIVE, EXTRACTIVE_NOTE
-from literature_agent.agents.run import Run
+from literature_agent.agents.run import Ending, Run
 from literature_agent.artifacts import Artifact, CitationArtifact
 from literature_agent.integrity import CitedArticle, Desk, Settled, settle
 from literature_agent.ledger import SourceCoverage
@@ -20,13 +19,6 @@ from literature_agent.outputs import (
     OutputStatus,
     RunUsage,
 )
-
-
-class Ending(NamedTuple):
-    """Why a run ended before the model had finished."""
-
-    kind: Literal["deadline", "cancelled", "budget", "model"]
-    sentence: str
 
 
 def write_answer(
@@ -136,7 +128,11 @@ def _limitations(
         found.append(f"Not asked: {', '.join(not_asked)}.")
     cut = sum(source.truncated for source in coverage)
     if cut:
-        found.append(f"{cut} of the searches had more hits than were read.")
+        found.append(f"{cut} of the searches were cut short: part of what was asked for could not be read.")
+    log = run.ledger.search_log()
+    more = sum(line.total is not None and line.total > line.retrieved for line in log)
+    if more:
+        found.append(f"{more} of the {len(log)} searches had more hits than were looked at.")
     for artifact in articles:
         if artifact.correction_status == "retracted":
             found.append(f"{artifact.reference} has been retracted.")

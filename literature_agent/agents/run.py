@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from literature_agent.custody import Custody, Event, Observer
 from literature_agent.ledger import Ledger
-from literature_agent.outputs import AggregationDraft, AggregationRequest
+from literature_agent.outputs import AggregationDraft, AggregationRequest, Budget
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.settings import Settings
+
+
+class Ending(NamedTuple):
+    """Why a run ended before the model had finished by itself."""
+
+    kind: Literal["deadline", "cancelled", "budget", "loop", "model"]
+    sentence: str
 
 
 @dataclass
@@ -21,8 +29,13 @@ class Run:
     registry: ArtifactRegistry
     ledger: Ledger
     custody: Custody
+    budget: Budget
     observer: Observer | None = None
     repair_rounds: int = 0
+    tool_calls: int = 0
+    """Calls of search and fetch tools so far, counted when they are opened."""
+    ending: Ending | None = None
+    closing_turns: int = 0
     last_draft: AggregationDraft | None = field(default=None)
     """The newest draft that could be read, whether or not it passed the checks."""
 

@@ -17,6 +17,7 @@ from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool, ToolFaile
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
+from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.run import Run
 from literature_agent.custody import Call, Shown
 from literature_agent.sources import Source
@@ -61,7 +62,13 @@ class CustodyToolset(WrapperToolset[Run]):
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Run], tool: ToolsetTool[Run]
     ) -> Any:
         call = Call(id=ctx.tool_call_id or f"{name}-{ctx.run_step}", turn=ctx.run_step, index=_index_of(ctx))
-        shown: Shown = await ctx.deps.custody.call(name, tool_args, call)
+        run = ctx.deps
+        if name != "current_time":
+            limit = run.budget.max_tool_calls
+            if run.ending is not None or (limit is not None and run.tool_calls >= limit):
+                raise ToolFailed(f"The budget of tool calls is used up: call `{OUTPUT_TOOL}` with what you have.")
+            run.tool_calls += 1
+        shown: Shown = await run.custody.call(name, tool_args, call)
         if shown.outcome == "correction" and ctx.retry < ctx.max_retries:
             raise ModelRetry(shown.text)
         if shown.outcome == "fact":

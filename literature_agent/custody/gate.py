@@ -7,6 +7,7 @@ were opened before it, so the order in which answers arrive never shows.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -14,12 +15,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
-from literature_agent.artifacts import CitationArtifact, ClinicalTrial
+from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.events import Event, Observer
 from literature_agent.errors import InvalidInputError, LiteratureError
 from literature_agent.ids import identify
 from literature_agent.integrity import Desk
-from literature_agent.ledger import Ledger
+from literature_agent.ledger import Ledger, SearchRecord
 from literature_agent.outputs import AggregationRequest
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
@@ -65,7 +66,12 @@ class Custody:
     ledger: Ledger
     request: AggregationRequest
     observer: Observer | None = None
+    repeats: int = field(default=0, init=False)
+    """Searches that were answered from memory, because they had been asked before."""
+    fruitless: int = field(default=0, init=False)
+    """Searches in a row that failed or found nothing."""
     desk: Desk = field(init=False)
+    _asked: dict[str, str] = field(default_factory=dict, init=False)
     _tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
     _tail: asyncio.Event | None = field(default=None, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
@@ -114,10 +120,14 @@ class Custody:
     async def _search(
         self, source: Source, arguments: dict[str, Any], call: Call, *, origin: Literal["given", "planned"]
     ) -> Shown:
-        search_id = self.ledger.open_search(call.id, call.turn, call.index)
+        filters, notes = self._filters(source, arguments)
+        key = _search_key(source.name, {**arguments, **filters})
+        if key in self._asked:
+            self.repeats += 1
+            return Shown("ok", _nudge(self._asked[key], self.ledger.search(self._asked[key])))
+        search_id = self._asked[key] = self.ledger.open_search(call.id, call.turn, call.index)
         async with self._in_order() as my_turn:
             started = self.now()
-            filters, notes = self._filters(source, arguments)
             self.tell(
                 Event(
                     kind="search_started",
@@ -144,6 +154,9 @@ class Custody:
                 started_at=started,
                 origin=origin,
             )
+            self.fruitless = 0 if result.artifacts else self.fruitless + 1
+            if error is not None and error.retryable:
+                del self._asked[key]
             self._tell_search(source, search_id, result, record.new)
             if error is not None:
                 return self._refusal(f"Search {search_id} | {source.name} | failed", error)
@@ -277,13 +290,11 @@ class Custody:
 
     def _linked(self, reference: str) -> list[tuple[str, str]]:
         """Works of the same family that this run has shown, with what they are to this one."""
-        linked = []
-        for other in self.registry.family(reference):
-            artifact = self.registry.find(other)
-            if artifact is None or str(other) == reference or not self.ledger.is_shown(other):
-                continue
-            linked.append((_what(artifact), str(other)))
-        return linked
+        return [
+            (linked.relation, str(linked.reference))
+            for linked in self.registry.linked(reference)
+            if self.ledger.is_shown(linked.reference)
+        ]
 
     # --- shared ---
 
@@ -318,12 +329,20 @@ class Custody:
             mine.set()
 
 
-def _what(artifact: CitationArtifact) -> str:
-    if artifact.is_notice:
-        return "notice"
-    if isinstance(artifact, ClinicalTrial):
-        return "trial"
-    return "preprint" if artifact.is_preprint else "published version"
+def _search_key(source: str, arguments: Mapping[str, Any]) -> str:
+    """Equal for searches that ask the same: white space, letter case of words and unset filters make no difference."""
+    set_ = {name: value for name, value in arguments.items() if value not in (None, "", (), [])}
+    query = " ".join(str(set_.pop("query", "")).split())
+    folded = " ".join(word if word in ("AND", "OR", "NOT") else word.lower() for word in query.split(" "))
+    return json.dumps([source, folded, set_], sort_keys=True, default=str)
+
+
+def _nudge(search_id: str, record: SearchRecord | None) -> str:
+    ended = "is still running" if record is None else f"ended {record.status} with {record.retrieved} hits"
+    return (
+        f"This is the same search as {search_id}, which {ended}; nothing was asked again. "
+        "Use what it gave, ask for its next page, change the query, or submit the answer."
+    )
 
 
 async def _outcome(call: Awaitable[T]) -> tuple[T | None, LiteratureError | None]:

@@ -249,8 +249,8 @@ async def test_reference_like_text_inside_a_paper_is_masked(settings: Settings) 
 @pytest.mark.parametrize(
     ("budget", "word"),
     [
-        (Budget(max_requests=1), "request_limit"),
-        (Budget(max_tool_calls=0), "tool_calls_limit"),
+        (Budget(max_requests=1), "1 model requests"),
+        (Budget(max_tool_calls=0), "0 tool calls"),
         (Budget(max_tokens=10), "tokens"),
     ],
 )

@@ -1,0 +1,121 @@
+"""How a run is kept inside its budget: a status line after each turn's results, and one closing turn at the end.
+
+The status line is written once to the last tool result of a turn and then stays, so that provider caches hold. In the
+closing turn all tool definitions stand as before; the output tool is forced.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import UsageLimitExceeded
+from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RunUsage
+
+from literature_agent.agents.run import Ending, Run
+from literature_agent.custody import Event
+from literature_agent.outputs import Budget
+from literature_agent.prompts import load_prompt
+
+OUTPUT_TOOL = "submit_answer"
+
+# Share of the wall time that is kept for closing.
+_RESERVE = 0.15
+_CLOSING_TURNS = 2
+_REPEATS = 3
+_FRUITLESS = 10
+
+
+class Conduct(AbstractCapability[Run]):
+    """Adds the status line, and turns the end of a budget into a closing turn."""
+
+    async def before_model_request(
+        self, ctx: RunContext[Run], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        run = ctx.deps
+        if run.ending is None:
+            run.ending = _reason_to_close(run, ctx.usage)
+            if run.ending is not None:
+                run.tell(Event(kind="budget", text=run.ending.sentence))
+        lines = [_status_line(run, ctx.usage)]
+        if run.ending is not None:
+            if run.closing_turns >= _CLOSING_TURNS:
+                raise UsageLimitExceeded(run.ending.sentence.rstrip("."))
+            run.closing_turns += 1
+            lines.append(load_prompt("closing"))
+            settings = ModelSettings(**{**(request_context.model_settings or {}), "tool_choice": [OUTPUT_TOOL]})
+            request_context = replace(request_context, model_settings=settings)
+        _append(ctx.messages, request_context.messages, "\n".join(lines))
+        return request_context
+
+
+def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
+    budget = run.budget
+    if budget.max_requests is not None and usage.requests >= budget.max_requests - _requests_kept(budget):
+        return Ending("budget", f"The budget of {budget.max_requests} model requests was used up.")
+    if budget.max_tool_calls is not None and run.tool_calls >= budget.max_tool_calls:
+        return Ending("budget", f"The budget of {budget.max_tool_calls} tool calls was used up.")
+    if budget.max_tokens is not None and _no_room(usage.total_tokens, usage.requests, budget.max_tokens):
+        return Ending("budget", f"The budget of {budget.max_tokens:,} tokens was used up.")
+    spent = None if usage.cost is None else float(usage.cost)
+    if budget.max_cost_usd is not None and spent is not None and _no_room(spent, usage.requests, budget.max_cost_usd):
+        return Ending("budget", f"The budget of {budget.max_cost_usd} US dollars was used up.")
+    left = run.custody.transport.time_left()
+    if budget.deadline_s is not None and left is not None and left <= budget.deadline_s * _RESERVE:
+        return Ending("deadline", f"The deadline of {budget.deadline_s:g} seconds was near.")
+    if run.custody.repeats >= _REPEATS:
+        return Ending("loop", f"The model asked the same search {run.custody.repeats + 1} times.")
+    if run.custody.fruitless >= _FRUITLESS:
+        return Ending("loop", f"{run.custody.fruitless} searches in a row failed or found nothing.")
+    return None
+
+
+def _no_room(spent: float, requests: int, limit: float) -> bool:
+    """Whether one more research turn would leave no room for the closing one.
+
+    A turn costs more than the mean of those before it, because the history grows: twice the mean is taken.
+    """
+    return spent + 4 * spent / max(1, requests) > limit
+
+
+def _requests_kept(budget: Budget) -> int:
+    """One request for closing, and one to mend the answer where the budget has room for it."""
+    return 2 if budget.max_requests is not None and budget.max_requests >= 6 else 1
+
+
+def _status_line(run: Run, usage: RunUsage) -> str:
+    counts = run.ledger.counts()
+    parts = [f"{counts.found} works found", f"{counts.analyzed} read in whole abstract or full text"]
+    if counts.failed_sources:
+        parts.append(f"failed: {', '.join(counts.failed_sources)}")
+    budget = run.budget
+    if budget.max_requests is not None:
+        parts.append(f"{max(0, budget.max_requests - usage.requests)} turns left")
+    if budget.max_tool_calls is not None:
+        parts.append(f"{max(0, budget.max_tool_calls - run.tool_calls)} tool calls left")
+    left = run.custody.transport.time_left()
+    if left is not None:
+        parts.append(f"{left:.0f} s left")
+    return f"[status: {'; '.join(parts)}]"
+
+
+def _append(history: list[ModelMessage], sent: list[ModelMessage], text: str) -> None:
+    """Write `text` to the last tool result of the newest request, in the history and in what is sent."""
+    if not history or not isinstance(history[-1], ModelRequest):
+        return
+    newest = history[-1]
+    for place in range(len(newest.parts) - 1, -1, -1):
+        part = newest.parts[place]
+        if type(part) is ToolReturnPart and isinstance(part.content, str):
+            parts: list[Any] = list(newest.parts)
+            parts[place] = replace(part, content=f"{part.content}\n{text}")
+            extended = replace(newest, parts=parts)
+            if sent and sent[-1] is newest:
+                sent[-1] = extended
+            history[-1] = extended
+            return

@@ -1,0 +1,162 @@
+"""Budgets end in a closing turn; loops are broken; the model always knows where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from literature_agent import Budget, LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent.sandbox import SandboxServer
+from literature_agent.testing import Calls, Seen, scripted_model, submit
+
+QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
+
+
+def search(query: str) -> Calls:
+    return [("search_pubmed", {"query": query, "max_results": 5})]
+
+
+def cite_first(seen: Seen) -> Calls:
+    return submit(f"Metformin slowed decline {seen.references[0]}.", [seen.references[0]])
+
+
+@pytest.fixture(autouse=True)
+def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
+    yield
+    sandbox.faults.clear()
+
+
+async def run(settings: Settings, *turns: Any, **options: Any) -> tuple[LiteratureAggregationOutput, list[Seen]]:
+    """The output, and what the model had seen at each turn."""
+    heard: list[Seen] = []
+
+    def listening(turn: Any) -> Any:
+        def play(seen: Seen) -> Calls:
+            heard.append(seen)
+            return turn(seen) if callable(turn) else turn  # type: ignore[no-any-return]  # a turn gives calls
+
+        return play
+
+    model = scripted_model(*(listening(turn) for turn in turns))
+    return await LiteratureAggregator(model, settings=settings).run(QUESTION, **options), heard
+
+
+def obedient(seen: Seen) -> Calls:
+    """Searches for something new each turn until told that this is the last."""
+    if "last turn" in seen.last:
+        return cite_first(seen)
+    words = ("metformin", "dementia", "cognition", "diabetes", "insulin", "older adults", "memory", "glucose")
+    return search(words[seen.turn % len(words)])
+
+
+@pytest.mark.parametrize(
+    ("budget", "word"),
+    [
+        (Budget(max_requests=3), "3 model requests"),
+        (Budget(max_requests=8), "8 model requests"),
+        (Budget(max_tool_calls=2), "2 tool calls"),
+        (Budget(max_tokens=30_000), "30,000 tokens"),
+    ],
+)
+async def test_the_end_of_a_budget_is_one_closing_turn_and_a_partial_answer(
+    settings: Settings, budget: Budget, word: str
+) -> None:
+    output, heard = await run(settings, obedient, budget=budget)
+    assert output.status == "partial"
+    assert output.summary.startswith("Metformin slowed decline")
+    assert any(word in sentence for sentence in output.limitations)
+    assert sum("last turn" in seen.last for seen in heard) == 1
+    if budget.max_requests is not None:
+        assert output.usage.requests <= budget.max_requests
+    if budget.max_tool_calls is not None:
+        assert output.usage.tool_calls <= budget.max_tool_calls
+
+
+async def test_a_model_that_never_stops_is_stopped_and_code_writes_the_answer(settings: Settings) -> None:
+    def never(seen: Seen) -> Calls:
+        return search(f"metformin OR word{seen.turn}")
+
+    output, heard = await run(settings, never, budget=Budget(max_requests=6))
+    assert output.status == "partial"
+    assert output.relevant_articles != ()
+    assert output.usage.requests <= 6
+    assert len(heard) <= 6
+
+
+async def test_parallel_calls_never_exceed_the_tool_budget(settings: Settings) -> None:
+    many: Calls = [("search_pubmed", {"query": f"metformin OR w{n}"}) for n in range(10)]
+    output, _ = await run(settings, many, cite_first, budget=Budget(max_tool_calls=3))
+    assert len(output.search_log) == 3
+    assert output.status == "partial"
+
+
+async def test_the_closing_turn_keeps_all_tools_and_forces_the_output_tool(settings: Settings) -> None:
+    sent: list[tuple[set[str], object]] = []
+
+    def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        sent.append(({tool.name for tool in info.function_tools}, (info.model_settings or {}).get("tool_choice")))
+        return ModelResponse(parts=[ToolCallPart("search_pubmed", {"query": f"metformin OR w{len(messages)}"})])
+
+    await LiteratureAggregator(FunctionModel(play), settings=settings).run(QUESTION, budget=Budget(max_requests=3))
+    assert len({frozenset(tools) for tools, _ in sent}) == 1
+    assert [choice for _, choice in sent] == [None, None, ["submit_answer"]]
+
+
+async def test_the_status_line_is_written_once_per_turn_and_then_stays(settings: Settings) -> None:
+    output, heard = await run(settings, search("metformin"), search("dementia"), cite_first)
+    assert output.status == "complete"
+    first, second = heard[1].texts[1], heard[2].texts[1]
+    assert first == second
+    assert first.count("[status:") == 1
+    assert "works found" in first
+    assert "turns left" in first
+
+
+async def test_the_same_search_again_is_answered_from_memory_with_a_nudge(
+    settings: Settings, sandbox: SandboxServer
+) -> None:
+    """K084."""
+    output, heard = await run(settings, search("metformin  AND Dementia"), search("Metformin AND dementia"), cite_first)
+    assert len(output.search_log) == 1
+    assert "same search as s1" in heard[2].last
+    assert output.status == "complete"
+
+
+async def test_the_same_search_for_ever_concludes_the_run(settings: Settings) -> None:
+    """K084."""
+    output, heard = await run(settings, search("metformin"))
+    assert output.status == "partial"
+    assert len(output.search_log) == 1
+    assert len(heard) < 10
+    assert any("same search" in sentence for sentence in output.limitations)
+
+
+async def test_research_that_finds_nothing_for_ever_ends_with_a_reason(settings: Settings) -> None:
+    """K085."""
+
+    def nothing(seen: Seen) -> Calls:
+        return search(f"xylophone{seen.turn} AND quasar")
+
+    output, heard = await run(settings, nothing, budget=Budget(max_requests=40))
+    assert len(heard) < 20
+    assert any("found nothing" in sentence for sentence in output.limitations)
+    assert output.relevant_articles == ()
+
+
+async def test_a_search_that_failed_may_be_tried_again(settings: Settings, sandbox: SandboxServer) -> None:
+    sandbox.faults.set("eutils", "server_error", times=settings.retry_attempts)
+    output, _ = await run(settings, search("metformin"), search("metformin"), cite_first)
+    assert [line.status for line in output.search_log] == ["failed", "ok"]
+
+
+async def test_one_failing_call_never_kills_its_siblings(settings: Settings, sandbox: SandboxServer) -> None:
+    """K091, K094."""
+    sandbox.faults.set("europepmc", "server_error")
+    both: Calls = [("search_europepmc", {"query": "metformin"}), *search("metformin")]
+    output, _ = await run(settings, both, cite_first)
+    assert [line.status for line in output.search_log] == ["failed", "ok"]
+    assert output.relevant_articles != ()
