@@ -8,59 +8,27 @@ Written rules where the record leaves a choice:
 - DOI: the article's own id list, then a valid `ELocationID`; a second, differing one goes into `alternate_dois`.
 - `abstract_sections` is filled where the abstract has labels or several parts; `abstract_text` is all of it, one part a
   line, `Label: text`. Translations, plain-language summaries and copyright lines are no part of it.
-- A paper is `retracted`, `concern` or `corrected` by what PubMed links *in*; what it links *to* makes it a notice.
+- Correction status, notices and related records: `links.py`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from lxml import etree
 
 from literature_agent.artifacts import Author, DetailedArticle, article_url, first_author_of
 from literature_agent.errors import SourceError, source_error
-from literature_agent.ids import normalise_doi, normalise_nct, normalise_pmcid, normalise_pmid
+from literature_agent.ids import normalise_doi, normalise_pmcid, normalise_pmid
 from literature_agent.sources._text import clean_text, date_of_parts, one_line, printed_date
 from literature_agent.sources._xml import drop_namespaces, local_name, parse_xml, text_of
+from literature_agent.sources.pubmed.links import Fields, link_record
 
 _RECORDS = frozenset({"PubmedArticle", "PubmedBookArticle"})
 
-_NOTICE_KINDS = {
-    "RetractionIn": "retracted_by",
-    "RetractedandRepublishedIn": "retracted_by",
-    "RetractionOf": "retraction_of",
-    "ExpressionOfConcernIn": "concern_by",
-    "ExpressionOfConcernFor": "concern_about",
-    "ErratumIn": "corrected_by",
-    "CorrectedandRepublishedIn": "corrected_by",
-    "ErratumFor": "correction_of",
-}
-# Of a corrected-and-republished pair each is also a later or earlier version of the other.
-_VERSIONS = {
-    "UpdateIn": "updated_by",
-    "UpdateOf": "update_of",
-    "CorrectedandRepublishedIn": "updated_by",
-    "CorrectedandRepublishedFrom": "update_of",
-    "RetractedandRepublishedIn": "updated_by",
-    "RetractedandRepublishedFrom": "update_of",
-}
-_NOTICE_LINKS = frozenset({"RetractionOf", "ExpressionOfConcernFor", "ErratumFor"})
-_NOTICE_TYPES = frozenset(
-    {"Retraction of Publication", "Retraction Notice", "Published Erratum", "Expression of Concern"}
-)
-# PubMed has no link type for preprints: `UpdateOf` names the server's journal title or its DOI.
-_PREPRINT_SOURCE = re.compile(
-    r"\b(?:bioRxiv|medRxiv|arXiv|ChemRxiv|PsyArXiv|SocArXiv|EarthArXiv|Res Sq|Research Square|SSRN|Preprints?|Authorea|"
-    r"Qeios|OSF)\b|\b10\.(?:1101/(?:20|\d{6})|64898/|21203/|20944/|26434/|2139/ssrn|22541/|48550/|31234/)",
-    re.I,
-)
-_DOI_IN_PROSE = re.compile(r"\b10\.[0-9]{4,9}/\S+")
 _ORCID = re.compile(r"([0-9]{4})-?([0-9]{4})-?([0-9]{4})-?([0-9]{3}[0-9Xx])(?![0-9])")
 _NO_TITLE = re.compile(r"\[?not available\]?\.?", re.I)
-
-Fields = dict[str, Any]
 
 
 def parse_articles(body: bytes) -> list[DetailedArticle]:
@@ -116,7 +84,7 @@ def _article(node: etree._Element) -> Fields:
         elif part.tag == "PubmedData":
             _pubmed_data(part, fields)
     _settle_dois(fields)
-    _link(fields, links)
+    link_record(fields, links)
     return fields
 
 
@@ -379,53 +347,6 @@ def _cited_id(kind: str | None, text: str, work: Fields) -> None:
             work["doi"] = doi
     elif kind in ("pmc", "pmcid", "pubmed") and (pmcid := _pmcid(text)):
         work["pmcid"] = pmcid
-
-
-def _link(fields: Fields, links: Iterable[etree._Element]) -> None:
-    """Notices, related records and correction status, from publication types and links."""
-    types = set(fields.get("publication_types", ()))
-    is_preprint = "Preprint" in types
-    notices: list[Fields] = []
-    related: list[Fields] = []
-    kinds = set()
-    for link in links:
-        kind = str(link.get("RefType"))
-        if kind not in _NOTICE_KINDS and kind not in _VERSIONS:
-            continue
-        kinds.add(kind)
-        source, note, pmid = _line_at(link, "RefSource") or "", _line_at(link, "Note"), _line_at(link, "PMID")
-        pmid = normalise_pmid(pmid or "")
-        prose = _DOI_IN_PROSE.search(source)
-        doi = normalise_doi(prose.group()) if prose else None
-        if kind in _NOTICE_KINDS:
-            notice = {"kind": _NOTICE_KINDS[kind], "reference_id": pmid or doi, "date": printed_date(source)}
-            notices.append({**notice, "text": " ".join(part for part in (source, note) if part) or None})
-        if kind in _VERSIONS and (pmid or doi):
-            related.append({"relation": _version(kind, is_preprint, source), "pmid": pmid, "doi": doi})
-    for number in fields.get("accession_numbers", ()):
-        if nct_id := normalise_nct(number):
-            related.append({"relation": "trial", "nct_id": nct_id})
-    if notices:
-        fields["notices"] = notices
-    if related:
-        fields["related"] = related
-    fields["is_preprint"] = is_preprint
-    fields["is_notice"] = bool(kinds & _NOTICE_LINKS or types & _NOTICE_TYPES)
-    if "Retracted Publication" in types or kinds & {"RetractionIn", "RetractedandRepublishedIn"}:
-        fields["correction_status"] = "retracted"
-    elif "ExpressionOfConcernIn" in kinds:
-        fields["correction_status"] = "concern"
-    elif kinds & {"ErratumIn", "CorrectedandRepublishedIn"}:
-        fields["correction_status"] = "corrected"
-
-
-def _version(kind: str, is_preprint: bool, source: str) -> str:
-    """How the other record of a version link is seen from this one: a preprint and its paper, or two versions."""
-    if kind == "UpdateIn" and is_preprint and not _PREPRINT_SOURCE.search(source):
-        return "published_as"
-    if kind == "UpdateOf" and not is_preprint and _PREPRINT_SOURCE.search(source):
-        return "preprint"
-    return _VERSIONS[kind]
 
 
 # --- books ------------------------------------------------------------------------------------------------------------
