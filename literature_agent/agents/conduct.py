@@ -111,9 +111,10 @@ def _append(history: list[ModelMessage], sent: list[ModelMessage], text: str) ->
     newest = history[-1]
     for place in range(len(newest.parts) - 1, -1, -1):
         part = newest.parts[place]
-        if type(part) is ToolReturnPart and isinstance(part.content, str):
+        if isinstance(part, ToolReturnPart) and isinstance(part.content, str):
             parts: list[Any] = list(newest.parts)
-            parts[place] = replace(part, content=f"{part.content}\n{text}")
+            plain: Any = part  # its typed subclasses have no text as content, which the checker can't see
+            parts[place] = replace(plain, content=f"{part.content}\n{text}")
             extended = replace(newest, parts=parts)
             if sent and sent[-1] is newest:
                 sent[-1] = extended
