@@ -36,7 +36,7 @@ class AggregationRequest(Record):
     Dates are publication dates, `YYYY[-MM[-DD]]`; `since_entry_date` is the date of entry into the database.
     """
 
-    question: str
+    question: Annotated[str, Field(examples=["Does metformin slow cognitive decline in older adults with diabetes?"])]
     sources: tuple[str, ...] | None = None
     date_from: str | None = None
     date_to: str | None = None
