@@ -14,7 +14,6 @@ from literature_agent.artifacts import (
     Artifact,
     CitedWork,
     Figure,
-    PMCArticle,
     Record,
     Table,
     TextSection,
@@ -104,9 +103,12 @@ class TrailStep(Record):
 
 
 class FullText(Record):
-    """A full text, or why there is none. `artifact` is set also when there is no text."""
+    """A full text, or why there is none.
 
-    artifact: PMCArticle | None = None
+    `artifact` is set also when there is no text, as far as any source knows the record; it carries no text of its own.
+    """
+
+    artifact: Artifact | None = None
     sections: tuple[TextSection, ...] = ()
     back_sections: tuple[TextSection, ...] = ()
     tables: tuple[Table, ...] = ()
@@ -114,6 +116,9 @@ class FullText(Record):
     cited_works: tuple[CitedWork, ...] = ()
     truncated: bool = False
     characters_total: int = 0
+    """Characters of all sections that were asked for, before the text was cut."""
+    warnings: tuple[str, ...] = ()
+    """What was asked for and is not here: headings that do not exist, sections left out or cut."""
     available: bool = False
     reason: FullTextReason | None = None
     trail: tuple[TrailStep, ...] = ()

@@ -139,6 +139,11 @@ def _collect(element: etree._Element, parts: list[str]) -> None:
             parts.append(node.tail)
 
 
+def formula_text(element: etree._Element) -> str:
+    """A `math` or `tex-math` element as a line of text; empty for TeX that repeats a MathML neighbour."""
+    return _tex(element) if local_name(element) == "tex-math" else _math(element)
+
+
 def _tex(element: etree._Element) -> str:
     """TeX of a formula that has no other form; nothing where MathML stands beside it."""
     parent = element.getparent()
@@ -164,6 +169,17 @@ def _math(element: etree._Element) -> str:
         return parts[0] + _power(parts[1])
     if name == "msubsup" and len(parts) == 3:
         return parts[0] + parts[1] + _power(parts[2])
+    if name == "munderover" and len(parts) == 3:
+        return f"{parts[0]}_{_grouped(parts[1])}{_power(parts[2])} "
+    if name == "munder" and len(parts) == 2:
+        return f"{parts[0]}_{_grouped(parts[1])} "
+    if name == "mfenced":
+        between = (element.get("separators", ",") or " ")[0] + " "
+        return f"{element.get('open', '(')}{between.join(parts)}{element.get('close', ')')}"
+    if name == "mtable":
+        return "; ".join(part for part in parts if part)
+    if name == "mtr":
+        return " ".join(part.strip() for part in parts if part.strip())
     if name == "msqrt":
         return f"√{_grouped(''.join(parts))}"
     if name == "mroot" and len(parts) == 2:
