@@ -39,11 +39,19 @@ _PREPRINT_DOI = re.compile(r"^10\.(?:1101|64898)/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,
 _VERSION_TAIL = re.compile(
     r"(?P<base>/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8})(?:v\d+)?(?:\.(?:full|abstract))?(?:\.pdf)?$", re.I
 )
+_DOI_ENCODED = re.compile(r"10\.\d{4,9}(?:\.\d+)*%2f", re.I)
+_PMID = re.compile(r"(?:https?://(?:www\.)?pubmed\.ncbi\.nlm\.nih\.gov/|pmid\s*[:=]?\s*|med:)?0*([1-9]\d{0,7})/?", re.I)
+_PMCID = re.compile(
+    r"(?:https?://(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/|pmcid\s*[:=]?\s*|pmc:)?"
+    r"PMC0*([1-9]\d{0,9})(?:\.\d+)?/?",
+    re.I,
+)
+_NCT = re.compile(r"(?:https?://(?:www\.)?clinicaltrials\.gov/(?:study|ct2/show)/)?NCT(\d{8})/?", re.I)
 _CLOSERS = {")": "(", "]": "[", "}": "{", ">": "<"}
 
 
 def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).strip()
+    return text.strip() if text.isascii() else unicodedata.normalize("NFKC", text).strip()
 
 
 def _trim_prose(doi: str) -> str:
@@ -64,9 +72,9 @@ def normalise_doi(text: str) -> str | None:
     Known preprint version suffixes stay; see `strip_doi_version`.
     """
     bare = _DOI_DRESS.sub("", _plain(text))
-    if re.match(r"10\.\d{4,9}(?:\.\d+)*%2f", bare, re.I):
+    if _DOI_ENCODED.match(bare):
         bare = unquote(bare)
-    if not re.fullmatch(_DOI, bare):
+    if not _DOI.fullmatch(bare):
         return None
     bare = _trim_prose(bare).lower()
     half, rest = bare[: len(bare) // 2], bare[len(bare) // 2 :]
@@ -89,30 +97,19 @@ def is_preprint_server_doi(doi: str) -> bool:
 
 def normalise_pmid(text: str) -> str | None:
     """Digits of a PMID without leading zeros (`PMID: 00123` gives `123`), or None."""
-    match = re.fullmatch(
-        r"(?:https?://(?:www\.)?pubmed\.ncbi\.nlm\.nih\.gov/|pmid\s*[:=]?\s*|med:)?0*([1-9]\d{0,7})/?",
-        _plain(text),
-        re.I,
-    )
+    match = _PMID.fullmatch(_plain(text))
     return match.group(1) if match else None
 
 
 def normalise_pmcid(text: str) -> str | None:
     """`PMC123` from any case, resolver address or version suffix; bare digits are no PMCID (K021)."""
-    match = re.fullmatch(
-        r"(?:https?://(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/|pmcid\s*[:=]?\s*|pmc:)?"
-        r"PMC0*([1-9]\d{0,9})(?:\.\d+)?/?",
-        _plain(text),
-        re.I,
-    )
+    match = _PMCID.fullmatch(_plain(text))
     return f"PMC{match.group(1)}" if match else None
 
 
 def normalise_nct(text: str) -> str | None:
     """`NCT` and eight digits from any case (K071), or None; never NCT00000000."""
-    match = re.fullmatch(
-        r"(?:https?://(?:www\.)?clinicaltrials\.gov/(?:study|ct2/show)/)?NCT(\d{8})/?", _plain(text), re.I
-    )
+    match = _NCT.fullmatch(_plain(text))
     return f"NCT{match.group(1)}" if match and match.group(1) != "00000000" else None
 
 
