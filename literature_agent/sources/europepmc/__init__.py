@@ -19,7 +19,6 @@ SOURCE = Source(
             "date_from",
             "date_to",
             "publication_types",
-            "languages",
             "sort",
             "sources",
             "page_size",

@@ -26,21 +26,6 @@ LONGEST_ADDRESS = 8000
 # Documented or seen to work; any other field is answered with the bare envelope (K050).
 _SORT_FIELDS = frozenset({"P_PDATE_D", "CITED", "AUTH_FIRST", "PUB_YEAR", "FIRST_IDATE_D"})
 _PLAIN_SORTS = {"relevance": "", "date": "P_PDATE_D desc", "pub_date": "P_PDATE_D desc"}
-# Europe PMC has MEDLINE's three letters; people write names and two letters.
-_LANGUAGES = {
-    **dict.fromkeys(("en", "english"), "eng"),
-    **dict.fromkeys(("fr", "french"), "fre"),
-    **dict.fromkeys(("de", "german"), "ger"),
-    **dict.fromkeys(("es", "spanish"), "spa"),
-    **dict.fromkeys(("it", "italian"), "ita"),
-    **dict.fromkeys(("pt", "portuguese"), "por"),
-    **dict.fromkeys(("nl", "dutch"), "dut"),
-    **dict.fromkeys(("pl", "polish"), "pol"),
-    **dict.fromkeys(("ru", "russian"), "rus"),
-    **dict.fromkeys(("zh", "chinese"), "chi"),
-    **dict.fromkeys(("ja", "japanese"), "jpn"),
-    **dict.fromkeys(("ko", "korean"), "kor"),
-}
 _RANGE_WITHOUT_COLON = re.compile(r"\b([A-Z][A-Z_]{2,40})\s?(\[[^\[\]]{0,60}\bTO\b[^\[\]]{0,60}\])")
 _PUBMED_TAG = re.compile(r"(?<!:)\[[A-Za-z][A-Za-z /:]{0,40}\]")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -60,7 +45,6 @@ def effective_query(
     date_from: str | None = None,
     date_to: str | None = None,
     publication_types: Sequence[str] = (),
-    languages: Sequence[str] = (),
 ) -> str:
     """The query with its filters: `(query) AND (SRC:MED OR ...) AND (FIRST_PDATE:[... TO ...])`.
 
@@ -77,9 +61,6 @@ def effective_query(
         clauses.append(f"(FIRST_PDATE:[{first} TO {last}])")
     if types := listed(publication_types, "publication_types"):
         clauses.append("(" + " OR ".join(f"PUB_TYPE:{phrase(name)}" for name in types) + ")")
-    if spoken := listed(languages, "languages"):
-        codes = dict.fromkeys(_LANGUAGES.get(name.lower(), name.lower()) for name in spoken)
-        clauses.append("(" + " OR ".join(f"LANG:{phrase(code)}" for code in codes) + ")")
     return " AND ".join(clauses)
 
 

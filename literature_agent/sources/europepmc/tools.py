@@ -58,7 +58,6 @@ class EuropePMCTools:
         publication_types: Annotated[
             Sequence[str] | None, Field(description="Any of these types, such as review or randomized controlled trial")
         ] = None,
-        languages: Annotated[Sequence[str] | None, Field(description="Any of these languages, such as eng")] = None,
         sort: Annotated[
             str | None,
             Field(description="Relevance if absent, else FIELD asc|desc; P_PDATE_D CITED AUTH_FIRST PUB_YEAR"),
@@ -80,7 +79,6 @@ class EuropePMCTools:
                 date_from=start,
                 date_to=end,
                 publication_types=publication_types or (),
-                languages=languages or (),
             )
             limit = require_between(max_results, "max_results", 1, MOST_RESULTS)
             size = require_between(
@@ -113,11 +111,8 @@ class EuropePMCTools:
                 "date_from": start,
                 "date_to": end,
                 "publication_types": ", ".join(listed(publication_types or (), "publication_types")),
-                "languages": ", ".join(listed(languages or (), "languages")),
                 "sort": order,
             }
-            if filters["languages"] and "PPR" in named:
-                warnings.append("Preprints carry no language in Europe PMC: the filter `languages` leaves them out.")
             return SearchResult(
                 status="partial" if found.error else "ok" if found.total or scored else "empty",
                 query_sent=effective,

@@ -60,17 +60,9 @@ def test_dates_become_whole_days_and_a_missing_end_stays_open(
 
 
 def test_filters_are_quoted_phrases_joined_by_or() -> None:
-    """Upstream: `PUB_TYPE` and `LANG`; languages in MEDLINE's three letters."""
-    query = effective_query(
-        "x",
-        sources=["ppr", "MED"],
-        publication_types=["review", ' "odd" type ', ""],
-        languages=["English", "deu", "en"],
-    )
-    assert query == (
-        '(x) AND (SRC:MED OR SRC:PPR) AND (PUB_TYPE:"review" OR PUB_TYPE:"\\"odd\\" type") '
-        'AND (LANG:"eng" OR LANG:"deu")'
-    )
+    """Upstream: `PUB_TYPE`."""
+    query = effective_query("x", sources=["ppr", "MED"], publication_types=["review", ' "odd" type ', ""])
+    assert query == '(x) AND (SRC:MED OR SRC:PPR) AND (PUB_TYPE:"review" OR PUB_TYPE:"\\"odd\\" type")'
 
 
 def test_unknown_source_is_refused_with_the_list() -> None:

@@ -409,7 +409,7 @@ async def test_outage_that_passes_is_not_noticed(tools: EuropePMCTools, desk: De
         ({"result_type": "everything"}, "'everything'"),
         ({"page": "a", "cursor_mark": "b"}, "give one of them"),
         ({"sort": "x" * 300}, "CITED desc"),
-        ({"languages": ["eng\x00"]}, "languages: "),
+        ({"publication_types": ["review\x00"]}, "publication_types: "),
     ],
 )
 async def test_bad_input_is_refused_by_value_before_anything_is_sent(
@@ -432,7 +432,6 @@ async def test_blank_filters_are_absent(tools: EuropePMCTools, desk: Desk) -> No
         "date_from": "",
         "date_to": None,
         "publication_types": [""],
-        "languages": [],
         "sort": "",
         "page_size": None,
         "result_type": "",
@@ -445,8 +444,8 @@ async def test_blank_filters_are_absent(tools: EuropePMCTools, desk: Desk) -> No
 
 async def test_what_is_odd_but_possible_is_sent_with_a_warning(tools: EuropePMCTools, desk: Desk) -> None:
     desk.answers_with("search", "search-nothing.json")
-    result = await tools.search_europepmc("statins[tiab]", date_from="2031", languages=["eng"])
-    assert [warning.partition(" ")[0] for warning in result.warnings] == ["[tiab]", "date_from='2031'", "Preprints"]
+    result = await tools.search_europepmc("statins[tiab]", date_from="2031")
+    assert [warning.partition(" ")[0] for warning in result.warnings] == ["[tiab]", "date_from='2031'"]
 
 
 async def test_year_given_as_a_number_is_a_date(tools: EuropePMCTools, desk: Desk) -> None:
