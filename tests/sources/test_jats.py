@@ -190,6 +190,12 @@ def test_words_of_reviewers_are_nowhere(whole: JatsArticle) -> None:
     assert "reviewer" not in repr((whole.sections, whole.back_sections, whole.tables, whole.cited_works)).lower()
 
 
+def test_an_article_without_a_body_does_not_borrow_that_of_its_review() -> None:
+    document = b"<article><front/><response><body><p>An answer.</p></body></response></article>"
+    (found,) = parse_jats(document, "pmc").articles
+    assert (found.has_body, found.sections) == (False, ())
+
+
 # --- roots and namespaces ---------------------------------------------------------------------------------------------
 
 
@@ -442,6 +448,8 @@ def test_a_name_that_is_not_taken_apart_stays_in_one_piece() -> None:
         "<contrib><name-alternatives><name><surname>王</surname></name><name><surname>Wang</surname></name>"
         "</name-alternatives><on-behalf-of>the Club</on-behalf-of></contrib>"
         "<contrib><name><surname>Ed</surname></name><role>Academic Editor</role></contrib>"
+        "<contrib contrib-type='non-byline author'><name><surname>Member</surname></name></contrib>"
+        "<contrib contrib-type='guest-editor'><name><surname>Guest</surname></name></contrib>"
         "<contrib contrib-type='author'><anonymous/></contrib></contrib-group>"
     )
     authors = article(front=front).record().authors

@@ -195,9 +195,8 @@ def _is_author(contrib: etree._Element) -> bool:
     kind = contrib.get("contrib-type", "").strip().lower()
     if not kind:
         return re.search(r"\b(?:editor|reviewer)\b", line_of(child(contrib, "role")), re.I) is None
-    if "editor" in kind or "byline" in kind:
-        return False
-    return "author" in kind or kind in ("collab", "group", "person")
+    # "non-byline author": a member of a group that is the author.
+    return "byline" not in kind and ("author" in kind or kind in ("collab", "group", "person"))
 
 
 def _person(contrib: etree._Element) -> Fields:
