@@ -431,3 +431,40 @@ def article_url(
     if epmc:
         return f"https://europepmc.org/article/{epmc[0]}/{epmc[1]}"
     return None
+
+
+# What a reader ranks evidence by, strongest first; the first that a record carries names its study type.
+_STUDY_TYPES = (
+    "Meta-Analysis",
+    "Systematic Review",
+    "Practice Guideline",
+    "Guideline",
+    "Randomized Controlled Trial",
+    "Controlled Clinical Trial",
+    "Clinical Trial, Phase III",
+    "Clinical Trial, Phase II",
+    "Clinical Trial, Phase I",
+    "Clinical Trial Protocol",
+    "Clinical Trial",
+    "Multicenter Study",
+    "Observational Study",
+    "Comparative Study",
+    "Case Reports",
+    "Review",
+    "Editorial",
+    "Letter",
+    "Comment",
+    "Preprint",
+)
+_STUDY_TYPE_OF = {name.lower(): name for name in _STUDY_TYPES}
+
+
+def study_type(artifact: CitationArtifact) -> str:
+    """The most telling study type the record carries: `Randomized Controlled Trial`, `Registered trial`, `Article`."""
+    if isinstance(artifact, ClinicalTrial):
+        return "Registered trial"
+    carried = {name.lower().replace("-", " ") for name in artifact.publication_types}
+    for name in _STUDY_TYPES:
+        if name.lower().replace("-", " ") in carried:
+            return name
+    return "Notice" if artifact.is_notice else "Article"

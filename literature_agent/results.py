@@ -1,7 +1,7 @@
 """What tools return: typed, frozen, and explicit about what was not got.
 
-"Nothing found" (`empty`), "source failed" (`failed`), "cut short" (`partial`) and "not asked" (no outcome at all) are
-four different things and never share a shape.
+"Nothing found" (`empty`), "source failed" (`failed`), "cut short" (`partial`) and "not asked" (`not_asked` in a
+federated search, else no outcome at all) are four different things and never share a shape.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from literature_agent.artifacts import (
     Artifact,
     CitedWork,
     Figure,
+    Notice,
     Record,
+    RelatedRecord,
     Table,
     TextSection,
 )
 from literature_agent.errors import LiteratureError
 
 SearchStatus = Literal["ok", "empty", "partial", "failed"]
+OutcomeStatus = Literal["ok", "empty", "partial", "failed", "not_asked"]
+RelatedKind = Literal["similar", "cited_by", "references", "linked"]
 FullTextReason = Literal[
     "not_open_access",
     "not_in_pmc",
@@ -47,10 +51,10 @@ class ErrorInfo(Record):
 
 
 class SourceOutcome(Record):
-    """What one source answered to a federated search."""
+    """What one source answered to a federated search; `not_asked` says why in `warnings`."""
 
     source: str
-    status: SearchStatus
+    status: OutcomeStatus
     query_sent: str | None = None
     total: int | None = None
     returned: int = 0
@@ -122,3 +126,72 @@ class FullText(Record):
     available: bool = False
     reason: FullTextReason | None = None
     trail: tuple[TrailStep, ...] = ()
+
+
+class RelatedResult(Record):
+    """Works related to one work, at most as many as were asked for; the work itself is never among them."""
+
+    kind: RelatedKind
+    status: SearchStatus
+    """`empty`: a route answered that there are none; `partial`: some could not be read, or a route failed and the
+    others may know less."""
+    artifacts: tuple[Artifact, ...] = ()
+    relations: tuple[str, ...] = ()
+    """Of `linked`: what each artifact is, seen from the work (`preprint`, `published_as`, `retracted_by` ...)."""
+    links: tuple[RelatedRecord, ...] = ()
+    """Of `linked`: every record that a source links, also where it could not be read."""
+    notices: tuple[Notice, ...] = ()
+    total: int | None = None
+    returned: int = 0
+    warnings: tuple[str, ...] = ()
+    notice: str | None = None
+    error: ErrorInfo | None = None
+    trail: tuple[TrailStep, ...] = ()
+
+
+class FieldDifference(Record):
+    """A field of a citation that is not as the record has it."""
+
+    field: str
+    given: str
+    found: str | None = None
+
+
+class CitationMatch(Record):
+    """What one citation turned out to be.
+
+    `matched`: every field agrees with the record. `miscited`: it is that work, but the fields in `differs` are wrong.
+    `unknown`: no record is meant by it, as far as the sources know. `failed`: a source that would know did not answer.
+    """
+
+    key: str
+    """The caller's; several may be equal, the order is that of the citations."""
+    status: Literal["matched", "miscited", "unknown", "failed"]
+    pmid: str | None = None
+    doi: str | None = None
+    artifact: Artifact | None = None
+    differs: tuple[FieldDifference, ...] = ()
+    note: str | None = None
+    error: ErrorInfo | None = None
+
+
+class MeshTerm(Record):
+    """One record of MeSH."""
+
+    descriptor: str
+    ui: str | None = None
+    """`D003924`; `C...` is a supplementary concept, `Q...` a qualifier."""
+    kind: str | None = None
+    scope_note: str | None = None
+    entry_terms: tuple[str, ...] = ()
+    """Synonyms that lead to it."""
+    tree_numbers: tuple[str, ...] = ()
+
+
+class MeshResult(Record):
+    """MeSH records for a term, the one it names first."""
+
+    term: str
+    status: SearchStatus
+    terms: tuple[MeshTerm, ...] = ()
+    total: int = 0

@@ -18,6 +18,7 @@ from literature_agent.artifacts import (
     DetailedEuropePMCArticle,
     EuropePMCArticle,
     PMCArticle,
+    study_type,
 )
 from literature_agent.ids import IdentifierKind, find_identifiers
 from literature_agent.outputs import LiteratureAggregationOutput
@@ -151,43 +152,6 @@ class _Page:
             tuple(self.shown),
             tuple(dict.fromkeys(self.references)),
         )
-
-
-# What a reader ranks evidence by, strongest first; the first that a record carries names its study type.
-_STUDY_TYPES = (
-    "Meta-Analysis",
-    "Systematic Review",
-    "Practice Guideline",
-    "Guideline",
-    "Randomized Controlled Trial",
-    "Controlled Clinical Trial",
-    "Clinical Trial, Phase III",
-    "Clinical Trial, Phase II",
-    "Clinical Trial, Phase I",
-    "Clinical Trial Protocol",
-    "Clinical Trial",
-    "Multicenter Study",
-    "Observational Study",
-    "Comparative Study",
-    "Case Reports",
-    "Review",
-    "Editorial",
-    "Letter",
-    "Comment",
-    "Preprint",
-)
-_STUDY_TYPE_OF = {name.lower(): name for name in _STUDY_TYPES}
-
-
-def study_type(artifact: CitationArtifact) -> str:
-    """The most telling study type the record carries: `Randomized Controlled Trial`, `Registered trial`, `Article`."""
-    if isinstance(artifact, ClinicalTrial):
-        return "Registered trial"
-    carried = {name.lower().replace("-", " ") for name in artifact.publication_types}
-    for name in _STUDY_TYPES:
-        if name.lower().replace("-", " ") in carried:
-            return name
-    return "Notice" if artifact.is_notice else "Article"
 
 
 def marks(artifact: CitationArtifact) -> str:

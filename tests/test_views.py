@@ -12,6 +12,7 @@ from literature_agent.artifacts import (
     EuropePMCArticle,
     MeshHeading,
     PubMedArticle,
+    study_type,
 )
 from literature_agent.registry import Reference, text_hash
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
@@ -24,7 +25,6 @@ from literature_agent.views import (
     mask,
     masked,
     snippet_end,
-    study_type,
     view_fetch,
     view_search,
 )

@@ -6,8 +6,8 @@ from typing import get_args
 
 from literature_agent.agents.evidence import Asked, Mark, Paper
 from literature_agent.agents.run import Run
-from literature_agent.artifacts import CitationArtifact, DetailedArticle, DetailedEuropePMCArticle
-from literature_agent.views import masked, study_type
+from literature_agent.artifacts import CitationArtifact, DetailedArticle, DetailedEuropePMCArticle, study_type
+from literature_agent.views import masked
 
 
 def papers_of(run: Run) -> list[Paper]:

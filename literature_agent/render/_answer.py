@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from literature_agent.artifacts import CitationArtifact, Quote
+from literature_agent.artifacts import CitationArtifact, Quote, study_type
 from literature_agent.ids import normalise_nct
 from literature_agent.ledger import SearchRecord
 from literature_agent.outputs import LiteratureAggregationOutput, ResearchGap
 from literature_agent.render._numbering import Numbering, finder
 from literature_agent.render._plain import full_stop, one_line, paragraphs
-from literature_agent.views import study_type
 
 # Prefix that the DOI Foundation keeps for examples; no PMID or NCT number is that high yet.
 SYNTHETIC_DOI_PREFIX = "10.5555/"

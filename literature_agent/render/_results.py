@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from literature_agent.artifacts import CitationArtifact
+from literature_agent.artifacts import CitationArtifact, study_type
 from literature_agent.render._bibliography import bibliography_entry
 from literature_agent.render._layout import DEFAULT_WIDTH, wrapped
 from literature_agent.render._plain import one_line, paragraphs
 from literature_agent.results import FetchResult, SearchResult
-from literature_agent.views import study_type
 
 
 def render_search_text(label: str, result: SearchResult, *, width: int = DEFAULT_WIDTH) -> str:

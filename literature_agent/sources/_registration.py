@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,3 +49,7 @@ class Source:
     enabled: Callable[[Settings], bool]
     leaves: str
     """What leaves the machine and to whom, in one sentence for `doctor` and the README."""
+    needs_window: bool = False
+    """Its search reads a window of days: it needs both `date_from` and `date_to`."""
+    takes: Callable[[Mapping[str, Any]], bool] = lambda arguments: True
+    """Whether a call with these arguments is meant for this source, where several share the names of their tools."""
