@@ -10,6 +10,7 @@ from literature_agent.artifacts import Record
 EventKind = Literal[
     "started",
     "search_started",
+    "search_progress",
     "search_finished",
     "fetch_finished",
     "article_read",

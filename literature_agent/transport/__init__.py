@@ -4,6 +4,7 @@ from literature_agent.transport.clock import Clock, SystemClock
 from literature_agent.transport.messages import (
     Answer,
     Attempt,
+    Progress,
     Request,
     ServiceName,
     TransientAnswer,
@@ -19,6 +20,7 @@ __all__ = [
     "MemoryPaceStore",
     "Pace",
     "PaceStore",
+    "Progress",
     "Request",
     "SANDBOX_HEADER",
     "ServiceName",

@@ -77,6 +77,17 @@ class Attempt:
     """Time spent waiting for its turn."""
 
 
+@dataclass(frozen=True)
+class Progress:
+    """How far a call of many requests has come, for those who watch: no query, no credentials."""
+
+    source: str
+    done: int
+    of: int
+    text: str
+    """A sentence for people."""
+
+
 def describe(request: Request) -> str:
     """The request in one line, as provenance gives it: method, path, parameters; never credentials."""
     parameters = urlencode((*request.params, *(request.form or ())), safe=',:*[]()"/', errors="replace")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
 
 from literature_agent.errors import ConfigurationError, LiteratureError, SourceError, source_error
@@ -23,7 +23,7 @@ from literature_agent.settings import Settings
 from literature_agent.transport.clock import Clock, SystemClock
 from literature_agent.transport.gate import JobGate, job_gate
 from literature_agent.transport.hosts import CREDENTIAL_NAMES, Host, credentials, host_of, services
-from literature_agent.transport.messages import Answer, Attempt, Request, ServiceName, TransientAnswer
+from literature_agent.transport.messages import Answer, Attempt, Progress, Request, ServiceName, TransientAnswer
 from literature_agent.transport.pace import Pace, PaceStore, pace_store
 from literature_agent.transport.retry import TRANSIENT, GaveUp, retry_after, with_retries
 from literature_agent.transport.secrets import Secrets
@@ -47,6 +47,7 @@ _MOST_REDIRECTS = 5
 _SOURCE: dict[ServiceName, str] = {"eutils": "pubmed"}
 
 _deadline: ContextVar[float | None] = ContextVar("literature_agent_deadline", default=None)
+_watcher: ContextVar[Callable[[Progress], None] | None] = ContextVar("literature_agent_watcher", default=None)
 _in_job: ContextVar[bool] = ContextVar("literature_agent_in_job", default=False)
 
 
@@ -97,6 +98,7 @@ class Transport:
             name: job_gate(host.row, host.jobs) for name, host in self._hosts.items()
         }
         self._sandboxes: set[str] = set()
+        self._kept: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -108,6 +110,7 @@ class Transport:
         """Close all connections; the transport cannot be used afterwards."""
         self._closed = True
         self._wire = None
+        self._kept.clear()
         network, self._network = self._network, None
         if network is not None:
             await network.aclose()
@@ -136,6 +139,34 @@ class Transport:
         """Seconds until the deadline, not below 0; None when there is none."""
         until = _deadline.get()
         return None if until is None else max(0.0, until - self._clock.monotonic())
+
+    def kept(self, name: str, make: Callable[[], T]) -> T:
+        """What a source keeps between its calls as long as this transport is open; made by `make` when first asked."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        found: T = self._kept[name]
+        return found
+
+    def pace_interval(self, service: ServiceName) -> float:
+        """Seconds from one request to the next at `service`, as far as is known before asking; 0 without a pace."""
+        pace = self._paces[service]
+        return pace.interval if pace.enabled and self._needs_pace(service) else 0.0
+
+    @contextmanager
+    def watched(self, watcher: Callable[[Progress], None]) -> Iterator[None]:
+        """`watcher` is told how far the calls made inside have come."""
+        outer = _watcher.get()
+        _watcher.set(watcher)
+        try:
+            yield
+        finally:
+            _watcher.set(outer)
+
+    def report(self, progress: Progress) -> None:
+        """Tell whoever watches this call how far it has come."""
+        watcher = _watcher.get()
+        if watcher is not None:
+            watcher(progress)
 
     @asynccontextmanager
     async def job(self, service: ServiceName, source: str | None = None) -> AsyncIterator[None]:
