@@ -25,7 +25,8 @@ from literature_agent.outputs import AggregationRequest
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
 from literature_agent.sources import Source, SourceTools
-from literature_agent.transport import Transport
+from literature_agent.sources._text import first_day, last_day, parse_partial_date
+from literature_agent.transport import Progress, Transport
 from literature_agent.views import View, view_fetch, view_search
 
 T = TypeVar("T")
@@ -86,7 +87,7 @@ class Custody:
         """Carry out the agent's tool `tool`. Never raises for anything a source or an argument can do wrong."""
         if tool == "current_time":
             return Shown("ok", self.now().strftime("%Y-%m-%d %H:%M UTC (%A)"))
-        for source in self.sources:
+        for source in sorted(self.sources, key=lambda source: not source.takes(arguments)):
             if tool == source.search_tool:
                 return await self._search(source, dict(arguments), call, origin="planned")
             if tool == source.fetch_tool:
@@ -136,7 +137,8 @@ class Custody:
                     search_id=search_id,
                 )
             )
-            result, error = await _outcome(self._tools[source.name].search(**{**arguments, **filters}))
+            with self.transport.watched(lambda progress: self._tell_progress(source, search_id, progress)):
+                result, error = await _outcome(self._tools[source.name].search(**{**arguments, **filters}))
             await my_turn()
             if error is not None:
                 result = SearchResult(
@@ -182,9 +184,14 @@ class Custody:
                 continue
             if name in source.filters:
                 applied[name] = list(value) if isinstance(value, tuple) else value
+                if name in ("date_from", "date_to") and arguments.get(name):
+                    applied[name] = _narrower(name, value, str(arguments[name]))
             else:
                 notes.append(f"{source.label} can't filter by {name}; these hits are not limited by it.")
         return applied, notes
+
+    def _tell_progress(self, source: Source, search_id: str, progress: Progress) -> None:
+        self.tell(Event(kind="search_progress", text=progress.text, source=source.name, search_id=search_id))
 
     def _tell_search(self, source: Source, search_id: str, result: SearchResult, new: int) -> None:
         if result.status == "failed" and result.error is not None:
@@ -327,6 +334,15 @@ class Custody:
             yield my_turn
         finally:
             mine.set()
+
+
+def _narrower(name: str, limit: str, asked: str) -> str:
+    """The request's date, or the model's where it leaves less: a search may narrow the window, never widen it."""
+    try:
+        asked = parse_partial_date(asked)
+    except InvalidInputError:
+        return limit
+    return max(limit, asked, key=first_day) if name == "date_from" else min(limit, asked, key=last_day)
 
 
 def _search_key(source: str, arguments: Mapping[str, Any]) -> str:
