@@ -349,7 +349,7 @@ def test_the_json_document_rebuilds_output_and_registry(output: LiteratureAggreg
     document = json.loads(json.dumps(answer_document(output)))
     registry = ArtifactRegistry.from_json(json.dumps(document.pop("registry")))
     back = LiteratureAggregationOutput.model_validate(document)
-    assert back.model_dump() == output.model_dump()
+    assert back == output
     assert render_answer_text(back.attach(registry)) == render_answer_text(output)
     assert len(registry) == 4
 
