@@ -9,7 +9,7 @@ from literature_agent.errors import InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
 from literature_agent.results import FetchResult, SearchResult
 from literature_agent.settings import Settings, load_settings
-from literature_agent.sources import Source, find_source
+from literature_agent.sources import ALL, SOURCES, Source, find_source, sources_of_all
 from literature_agent.sync import run_in_own_loop
 
 if TYPE_CHECKING:
@@ -105,6 +105,10 @@ async def search(
 
     Continue with `page=result.next_page`. With a registry the artifacts are held and carry their reference.
 
+    The source `all` is every source at once: those of the setting SOURCES if it is set, else all that are switched on.
+    Its hits are merged and scored (`relevance` tells the parts), `outcomes` says what each source answered, and a
+    source that fails raises nothing.
+
     Raises:
         InvalidInputError: the query, a filter or a value is refused; nothing else was sent.
         SourceError: the source gave no usable answer.
@@ -112,18 +116,52 @@ async def search(
     from literature_agent.transport import Transport
 
     used = settings if settings is not None else load_settings()
-    registration = find_source(source, used)
     common = {
         "date_from": date_from,
         "date_to": date_to,
         "publication_types": publication_types,
         "sort": sort,
     }
+    if isinstance(source, str) and source.strip().lower() == ALL:
+        return await _search_all(query, max_results, {**common, **own, "page": page}, registry, used)
+    registration = find_source(source, used)
     filters = _filters(registration, {**common, **own})
     async with Transport(used) as transport:
         tools = registration.build(transport)
         result = await tools.search(query, max_results=max_results, page=page, **filters)
     return _held(result, registry)
+
+
+async def _search_all(
+    query: str, max_results: int, given: dict[str, Any], registry: ArtifactRegistry | None, settings: Settings
+) -> SearchResult:
+    from literature_agent.federation import ask_all, merged, plan_all, require_any
+    from literature_agent.transport import Transport
+
+    filters = {name: value for name, value in given.items() if not _is_blank(value)}
+    known = frozenset().union(*(source.filters for source in SOURCES))
+    for name, value in filters.items():
+        if name not in known or name == "cursor_mark":
+            has = "no pages" if name in ("page", "cursor_mark") else f"no filter {name!r}"
+            raise InvalidInputError(
+                f"A search of all sources has {has} (given: {str(value)[:80]!r}).",
+                reason=f"{ALL}_invalid_input",
+                recovery="Search one source by itself.",
+            )
+    plan = plan_all(sources_of_all(settings), filters)
+    require_any(plan)
+    async with Transport(settings) as transport:
+        answers = await ask_all(transport, plan, query, max_results=max_results)
+        result = merged(plan, answers, query, max_results=max_results, year=transport.now().year)
+    if registry is None:
+        return result
+    for answer in answers:
+        registry.hold_all(answer.result.artifacts)
+    named = [
+        artifact.model_copy(update={"reference": str(registry.work_of(artifact) or registry.hold(artifact))})
+        for artifact in result.artifacts
+    ]
+    return result.model_copy(update={"artifacts": tuple(named)})
 
 
 def search_sync(source: str, query: str, **options: Any) -> SearchResult:

@@ -24,7 +24,7 @@ from literature_agent.cli.options import (
 )
 from literature_agent.cli.screen import Screen, color_wanted
 
-SourceName = Annotated[str, typer.Argument(help="Name of the source: pubmed, europepmc ...")]
+SourceName = Annotated[str, typer.Argument(help="Name of the source: pubmed, europepmc ...; search also takes `all`.")]
 
 _SEARCH_CODES = {"ok": 0, "empty": 0, "failed": 1, "partial": 3}
 
@@ -70,9 +70,11 @@ def search(
             screen.document(result.model_dump(mode="json"))
         else:
             from literature_agent.render import render_search_text
-            from literature_agent.sources import find_source
+            from literature_agent.sources import ALL, find_source
 
-            screen.result(render_search_text(find_source(source, opened.settings).label, result, width=screen.width))
+            is_all = source.strip().lower() == ALL
+            label = "All sources" if is_all else find_source(source, opened.settings).label
+            screen.result(render_search_text(label, result, width=screen.width))
     return _SEARCH_CODES[result.status]
 
 

@@ -1,9 +1,31 @@
-"""What needs several sources: the full-text ladder and identifiers in each other's terms."""
+"""What needs several sources: federated search, the full-text ladder, identifiers in each other's terms."""
 
 from __future__ import annotations
 
 from literature_agent.federation.full_text import read as read_full_text
 from literature_agent.federation.full_text import read_once as read
 from literature_agent.federation.ids import ConvertedId, Ids, convert_ids, ids_of, ids_of_records
+from literature_agent.federation.search_all import (
+    SourceAnswer,
+    ask_all,
+    merged,
+    plan_all,
+    require_any,
+    search_all,
+)
 
-__all__ = ["ConvertedId", "Ids", "convert_ids", "ids_of", "ids_of_records", "read", "read_full_text"]
+__all__ = [
+    "ConvertedId",
+    "Ids",
+    "SourceAnswer",
+    "ask_all",
+    "convert_ids",
+    "ids_of",
+    "ids_of_records",
+    "merged",
+    "plan_all",
+    "read",
+    "read_full_text",
+    "require_any",
+    "search_all",
+]

@@ -6,7 +6,7 @@ from literature_agent.artifacts import CitationArtifact, study_type
 from literature_agent.render._bibliography import bibliography_entry
 from literature_agent.render._layout import DEFAULT_WIDTH, wrapped
 from literature_agent.render._plain import one_line, paragraphs
-from literature_agent.results import FetchResult, SearchResult
+from literature_agent.results import FetchResult, SearchResult, SourceOutcome
 
 
 def render_search_text(label: str, result: SearchResult, *, width: int = DEFAULT_WIDTH) -> str:
@@ -17,6 +17,7 @@ def render_search_text(label: str, result: SearchResult, *, width: int = DEFAULT
         ("Query", result.query_sent),
         ("Interpreted as", result.query_interpreted),
         ("Filters", "; ".join(f"{name}={value}" for name, value in result.applied_filters.items())),
+        *((outcome.source, _outcome(outcome)) for outcome in result.outcomes),
         *(("Warning", warning) for warning in result.warnings),
         ("Notice", result.notice),
         ("Not read in full", result.error.message if result.error is not None else None),
@@ -51,7 +52,16 @@ def render_fetch_text(result: FetchResult, *, width: int = DEFAULT_WIDTH) -> str
     return "\n\n".join(parts) + "\n"
 
 
+def _outcome(outcome: SourceOutcome) -> str:
+    """What one source of a federated search answered."""
+    if outcome.status in ("failed", "not_asked"):
+        return f"{outcome.status.replace('_', ' ')}{': ' + outcome.error.message if outcome.error is not None else ''}"
+    total = "an unknown number" if outcome.total is None else str(outcome.total)
+    return f"{outcome.status}, {outcome.returned} of {total} got"
+
+
 def _record(label: str, artifact: CitationArtifact, width: int) -> list[str]:
     indent = " " * len(label)
     lines = wrapped(bibliography_entry(artifact), width, first=label, hanging=indent)
-    return [*lines, f"{indent}{study_type(artifact)}"]
+    lines.append(f"{indent}{study_type(artifact)}")
+    return [*lines, *wrapped(artifact.relevance, width, first=indent, hanging=indent)] if artifact.relevance else lines

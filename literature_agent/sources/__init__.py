@@ -14,10 +14,13 @@ from literature_agent.settings import Settings
 from literature_agent.sources import europepmc, pubmed
 from literature_agent.sources._registration import Source, SourceTools
 
-__all__ = ["SOURCES", "Source", "SourceTools", "find_source", "select_sources"]
+__all__ = ["ALL", "SOURCES", "Source", "SourceTools", "find_source", "select_sources", "sources_of_all"]
 
 SOURCES: tuple[Source, ...] = (pubmed.SOURCE, europepmc.SOURCE)
 """All sources, in the order in which they are asked, held and listed."""
+
+ALL = "all"
+"""Name under which a search asks every source at once."""
 
 
 def find_source(name: str, settings: Settings) -> Source:
@@ -37,7 +40,7 @@ def find_source(name: str, settings: Settings) -> Source:
     near = difflib.get_close_matches(str(wanted), names, n=1)
     raise InvalidInputError(
         f"Unknown source {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""),
-        recovery=f"Use one of: {', '.join(names)}.",
+        recovery=f"Use one of: {', '.join(names)}; `{ALL}` searches them all at once.",
     )
 
 
@@ -56,6 +59,17 @@ def select_sources(names: Sequence[str] | None, settings: Settings) -> tuple[Sou
             "No source to ask.", recovery=f"Name at least one of: {', '.join(source.name for source in SOURCES)}."
         )
     return tuple(source for source in SOURCES if source.name in chosen)
+
+
+def sources_of_all(settings: Settings) -> tuple[Source, ...]:
+    """Whom a search of `all` asks: the sources of the setting SOURCES if it is set, else every one that is on.
+
+    Raises:
+        InvalidInputError: the setting names an unknown source, or none is left.
+    """
+    if "sources" in settings.model_fields_set:
+        return select_sources(None, settings)
+    return tuple(source for source in SOURCES if source.enabled(settings))
 
 
 def _is_enabled(name: str, settings: Settings) -> bool:
