@@ -12,7 +12,7 @@ from literature_agent.ids import find_identifiers
 from literature_agent.integrity.sentences import sentence_spans
 from literature_agent.views import MASKS
 
-Role = Literal["background", "body", "conclusion", "administration"]
+Role = Literal["background", "methods", "body", "conclusion", "administration"]
 
 _LABEL = re.compile(r"^([A-Za-z][^:.!?]{1,58}): +(?=\S)")
 _LABEL_WORDS = re.compile(
@@ -24,13 +24,12 @@ _LABEL_WORDS = re.compile(
 )
 _ROLE_OF_LABEL: tuple[tuple[re.Pattern[str], Role], ...] = (
     (re.compile(r"registr|funding|ethic|disclosure|level of evidence", re.I), "administration"),
+    (re.compile(r"conclu|interpretation|implication|discussion|relevance|summary", re.I), "conclusion"),
+    (re.compile(r"result|finding", re.I), "body"),
+    (re.compile(r"background|introduction|context|rationale|aim|objective|purpose|importance", re.I), "background"),
     (
-        re.compile(r"conclu|interpretation|implication|discussion|relevance|key (?:message|point)|summary", re.I),
-        "conclusion",
-    ),
-    (
-        re.compile(r"background|introduction|context|rationale|aim|objective|purpose|importancethes", re.I),
-        "background",
+        re.compile(r"method|design|setting|participant|patient|subject|measure|material|data|intervention", re.I),
+        "methods",
     ),
 )
 _CONCLUDES = re.compile(
@@ -50,15 +49,18 @@ _GAP = re.compile(
     r"|\bno (?:randomi[sz]ed |clinical )?(?:evidence|trials?|stud(?:y|ies)|data) (?:exists?|has|have)\b"
     r"|\b(?:priorit|direction)\w+ for (?:future )?research\b|\bleaves? the question\b"
     r"|\bnever been (?:done|tested|studied)\b"
-    r"|\btrials are (?:still )?needed\b",
+    r"|\btrials are (?:still )?needed\b|\bnext step\b|\bopen (?:issues?|questions?)\b",
     re.I,
 )
-# What prose must not hold: author and year, a journal's volume, marks of a reference list, addresses, imprints.
+# What prose must not hold: author and year, a journal's volume, marks of a reference list, addresses, imprints, and
+# words to a reader of this text, which no finding needs.
 _BARRED = re.compile(
     r"\bet al\b|«|»|\b(?:19|20)\d\d\b|\[\s*\d+(?:\s*[,–-]\s*\d+)*\s*\]|@|©|\bcopyright\b|\bdoi\b"
     r"|\ball rights reserved\b"
     r"|\b(?:PMID|PMCID|NCT|ISRCTN|PROSPERO|CRD)\b|\bclinicaltrials?\.gov\b|\bregist(?:ered|ration|ry number)\b"
-    r"|\b(?:Elsevier|Wiley|Springer|Ltd|Inc)\b",
+    r"|\b(?:Elsevier|Wiley|Springer|Ltd|Inc)\b"
+    r"|\byou(?:r|rs)?\b|\b(?:ignore|disregard|forget|override)\b[^.]{0,60}\b(?:instruction|prompt|above|previous|prior)"
+    r"|\b(?:system|developer) (?:prompt|message)\b",
     re.I,
 )
 _SHORTEST = 40

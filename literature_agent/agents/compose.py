@@ -13,18 +13,23 @@ from itertools import pairwise
 
 from literature_agent.agents.abstracts import Sentence, sentences_of
 from literature_agent.agents.evidence import UNTYPED, Asked, Paper
-from literature_agent.agents.rank import Ranked, matched_words, rank
+from literature_agent.agents.rank import Ranked, Wording, rank, text_of
 from literature_agent.agents.words import STOP_WORDS, bare, is_weak, stems, word_tokens
 from literature_agent.outputs import AggregationDraft, DraftArticle, DraftGap, DraftTheme
 
+# Below these shares a paper has little more in common with the question than any paper of the field; chosen so that
+# the paper known to answer a question stays in, and unrelated ones stay out.
 _LEAST_SCORE = 0.30
 _LEAST_COVERED = 0.30
 _KEPT_ANYWAY = 3
 _CLAIMS = 6
+_TRUSTED = 4
 _CLAIM_CHARACTERS = 1_800
 _THEMES = 5
 _GAPS = 4
 _LISTED = 10
+# What views and registry call the published version of a preprint.
+_PUBLISHED = ("paper", "published_as")
 _NO_CLAIMS = frozenset({"registered trial", "clinical trial protocol", "notice"})
 
 _TYPE_NAMES = {
@@ -62,7 +67,8 @@ class _Chosen:
     paper: Paper
     sentences: tuple[Sentence, ...]
     claim: Sentence | None
-    words: tuple[str, ...]
+    subjects: tuple[str, ...]
+    """What the question is about and the paper holds."""
 
 
 def compose(
@@ -73,12 +79,13 @@ def compose(
     Retracted works, works under an expression of concern and notices carry nothing; a preprint gives way to its
     published version. Without papers the answer says so and cites nothing.
     """
-    chosen = [_chosen(question, paper) for paper in select(question, papers, max_articles)]
-    told = _claims(chosen)
+    wording = Wording(question)
+    chosen = [_chosen(wording, paper) for paper in select(question, papers, max_articles)]
+    told = _claims(wording, chosen)
     return AggregationDraft(
         summary=_summary(chosen, told, papers, searches),
         relevant_articles=[_article(item) for item in chosen],
-        key_themes=_themes(question, chosen, {claim.text for _, claim in told}),
+        key_themes=_themes(wording, chosen, {claim.text for _, claim in told}),
         research_gaps=[*_stated_gaps(chosen), *_null_searches(papers, searches)],
     )
 
@@ -86,7 +93,9 @@ def compose(
 def select(question: str, papers: Sequence[Paper], at_most: int) -> list[Paper]:
     """The papers that bear on the question, best first, each family once."""
     ranked = [item for item in rank(question, papers) if item.paper.supports]
-    kept = [item for item in ranked if item.score >= _LEAST_SCORE and item.covered >= _LEAST_COVERED]
+    # Of a long question even the best paper holds a small part.
+    covered = min(_LEAST_COVERED, max((item.covered for item in ranked), default=0.0) / 2)
+    kept = [item for item in ranked if item.score >= _LEAST_SCORE and item.covered >= covered]
     if len(kept) < _KEPT_ANYWAY:
         kept = ranked[:_KEPT_ANYWAY]
     return [item.paper for item in _without_superseded(kept)][:at_most]
@@ -94,16 +103,16 @@ def select(question: str, papers: Sequence[Paper], at_most: int) -> list[Paper]:
 
 def _without_superseded(ranked: Sequence[Ranked]) -> list[Ranked]:
     """The papers without preprints of which the published version is among them."""
-    here = {item.paper.reference for item in ranked}
-    titles = {_title_key(item.paper) for item in ranked if "preprint" not in item.paper.marks} - {""}
-    return [item for item in ranked if not _is_superseded(item.paper, here, titles)]
+    published = [item.paper for item in ranked if "preprint" not in item.paper.marks]
+    here = {paper.reference for paper in published}
+    titles = {_title_key(paper) for paper in published} - {""}
+    named = {reference for paper in published for relation, reference in paper.linked if relation == "preprint"}
 
+    def is_superseded(paper: Paper) -> bool:
+        later = {reference for relation, reference in paper.linked if relation in _PUBLISHED}
+        return paper.reference in named or bool(later & here) or _title_key(paper) in titles
 
-def _is_superseded(paper: Paper, here: set[str], titles: set[str]) -> bool:
-    if "preprint" not in paper.marks:
-        return False
-    published = {reference for relation, reference in paper.linked if relation == "published_as"}
-    return bool(published & here) or _title_key(paper) in titles
+    return [item for item in ranked if "preprint" not in item.paper.marks or not is_superseded(item.paper)]
 
 
 def _title_key(paper: Paper) -> str:
@@ -113,39 +122,62 @@ def _title_key(paper: Paper) -> str:
 # --- sentences --------------------------------------------------------------------------------------------------------
 
 _ANSWERS = re.compile(
-    r"\b(?:significant|associat|reduc|improv|increas|decreas|lower|higher|effective|benefi|risk|safe|not?\b|neither|"
-    r"suggest|support|recommend|should|may|predict|superior|comparable|similar)",
+    r"\b(?:significant|associat|reduc|improv|increas|decreas|lower|higher|effective|benefi|risk|safe|neither|suggest|"
+    r"support|recommend|should|may|predict|superior|comparable|similar)",
     re.I,
 )
 
 
-def _chosen(question: str, paper: Paper) -> _Chosen:
+# Openings that say little without the sentence before.
+_LEANS_ON_OTHERS = re.compile(
+    r"(?:None|It|They|Such|However|Moreover|Furthermore|Another|Both|But|Also|Here|There|Others?|Those"
+    r"|The (?:latter|former))\b"
+)
+
+
+def _chosen(wording: Wording, paper: Paper) -> _Chosen:
     sentences = tuple(sentences_of(paper))
-    asked = set(stems(question))
     claim = None
     if paper.whole and paper.study_type.lower() not in _NO_CLAIMS:
-        scored = [(_says(sentence, asked), -number, sentence) for number, sentence in enumerate(sentences)]
-        claim = max((item for item in scored if item[0] > 0), default=(0.0, 0, None))[2]
-    return _Chosen(paper, sentences, claim, tuple(matched_words(question, paper)))
+        claim = _best_answer(sentences, wording)
+    return _Chosen(paper, sentences, claim, tuple(wording.named_in(text_of(paper))))
 
 
-def _says(sentence: Sentence, asked: set[str]) -> float:
+def _best_answer(sentences: Sequence[Sentence], wording: Wording) -> Sentence | None:
+    best, most = None, 0.0
+    opened = False
+    for sentence in sentences:
+        score = _says(sentence, wording)
+        if sentence.role == "conclusion" and not opened:
+            # The first sentence of the conclusions is the answer that the authors give.
+            score, opened = score + (0.15 if score > 0 else 0.0), True
+        if score > most:
+            best, most = sentence, score
+    return best
+
+
+def _says(sentence: Sentence, wording: Wording) -> float:
     """How much a sentence looks like an answer; 0 or less for one that can't be."""
-    if not sentence.repeatable or sentence.role in ("background", "administration"):
+    if not sentence.repeatable or sentence.role not in ("body", "conclusion"):
         return 0.0
-    shared = len(asked & set(stems(sentence.text))) / max(len(asked), 1)
+    shared = wording.share_of(sentence.text)
     if not shared and not sentence.concludes:
         return 0.0
-    score = shared + 0.5 * sentence.concludes + 0.15 * bool(_ANSWERS.search(sentence.text))
-    return score - 0.4 * sentence.names_gap
+    score = shared + 0.3 * sentence.concludes + 0.1 * bool(_ANSWERS.search(sentence.text))
+    return score - 0.3 * sentence.names_gap - 0.15 * bool(_LEANS_ON_OTHERS.match(sentence.text))
 
 
-def _claims(chosen: Sequence[_Chosen]) -> list[tuple[_Chosen, Sentence]]:
-    """The sentences of the summary: one of each of the best papers, as many as fit."""
+def _claims(wording: Wording, chosen: Sequence[_Chosen]) -> list[tuple[_Chosen, Sentence]]:
+    """The sentences of the summary, one of a paper, as many as fit.
+
+    A conclusion of one of the best papers answers the question even if it does not repeat its words.
+    """
     told: list[tuple[_Chosen, Sentence]] = []
     length = 0
-    for item in chosen:
+    for place, item in enumerate(chosen):
         if item.claim is None or len(told) == _CLAIMS:
+            continue
+        if place >= _TRUSTED and not wording.share_of(item.claim.text):
             continue
         length += len(item.claim.text)
         if told and length > _CLAIM_CHARACTERS:
@@ -164,16 +196,16 @@ _INNER_QUOTES = str.maketrans({"“": "‘", "”": "’", '"': "'"})
 
 
 def _study(paper: Paper) -> str:
-    """`randomised controlled trial of 2021`, `preprint of 2023 that is not peer-reviewed`."""
+    """`randomised controlled trial of 2021`, `preprint of 2023, not peer-reviewed,`."""
     kind = _TYPE_NAMES.get(paper.study_type.lower(), paper.study_type.lower())
-    preprint = "preprint" in paper.marks
-    if preprint and kind in ("paper", "preprint"):
-        kind = "preprint"
     of = f" of {paper.year}" if paper.year else ""
-    ending = " that is not peer-reviewed" if preprint and kind == "preprint" else ""
-    if preprint and not ending:
-        ending = " (a preprint that is not peer-reviewed)"
-    return f"{kind}{of}{ending}"
+    if "preprint" not in paper.marks:
+        return f"{kind}{of}"
+    return (
+        f"preprint{of}, not peer-reviewed,"
+        if kind in ("paper", "preprint")
+        else f"{kind}{of}, a preprint not peer-reviewed,"
+    )
 
 
 def _with_article(noun: str) -> str:
@@ -204,8 +236,8 @@ def _summary(
     if told:
         works = [item.paper for item, _ in told]
         lead = (
-            "This is a selection of sentences and no synthesis: rules, not a language model, took them from "
-            f"{_number(len(works), 'abstract')} close to the question {_references(works)}."
+            f"These sentences were selected by rule, without a language model, from {_number(len(works), 'abstract')} "
+            f"close to the question; they are copied, not weighed against each other {_references(works)}."
         )
         return " ".join([lead, *(_told(item.paper, sentence) for item, sentence in told)])
     if chosen:
@@ -244,8 +276,8 @@ def _article(item: _Chosen) -> DraftArticle:
     paper = item.paper
     place = "title and abstract" if paper.abstract and paper.title else "abstract" if paper.abstract else "title"
     subject = _study(paper)
-    if item.words:
-        reason = f"{subject[0].upper()}{subject[1:]} whose {place} {_verb(place)} {_listing(item.words[:6])}."
+    if item.subjects:
+        reason = f"{subject[0].upper()}{subject[1:]} whose {place} {_verb(place)} {_listing(item.subjects[:6])}."
     else:
         reason = f"{subject[0].upper()}{subject[1:]} found by the searches for this question."
     quotes = [item.claim.text] if item.claim and item.claim.quotable else []
@@ -256,22 +288,22 @@ def _verb(place: str) -> str:
     return "cover" if " and " in place else "covers"
 
 
-def _themes(question: str, chosen: Sequence[_Chosen], used: set[str]) -> list[DraftTheme]:
+def _themes(wording: Wording, chosen: Sequence[_Chosen], used: set[str]) -> list[DraftTheme]:
     """Subjects that several of the papers share, by their headings and keywords, else by pairs of words in titles."""
-    shared = _shared_subjects(question, chosen)
+    shared = _shared_subjects(wording, chosen)
     themes: list[DraftTheme] = []
-    covered: list[frozenset[str]] = []
+    covered: list[tuple[frozenset[str], frozenset[str]]] = []
     for name, items in shared:
-        references = frozenset(item.paper.reference for item in items)
-        if references in covered or len(themes) == _THEMES:
+        references, about = frozenset(item.paper.reference for item in items), frozenset(stems(name))
+        again = any(references == other or (references < other and about & words) for other, words in covered)
+        if again or len(themes) == _THEMES:
             continue
-        covered.append(references)
+        covered.append((references, about))
         listed = items[:_LISTED]
         parts = [
             f"{_number(len(items), 'work').capitalize()} listed here share this subject "
             f"{_references(item.paper for item in listed)}."
         ]
-        about = frozenset(stems(name))
         for item in listed:
             sentence = _about(item, about, used)
             if sentence is not None and len(parts) < 3:
@@ -300,23 +332,23 @@ def _about(item: _Chosen, subject: frozenset[str], used: set[str]) -> Sentence |
     )
 
 
-def _shared_subjects(question: str, chosen: Sequence[_Chosen]) -> list[tuple[str, list[_Chosen]]]:
+def _shared_subjects(wording: Wording, chosen: Sequence[_Chosen]) -> list[tuple[str, list[_Chosen]]]:
     names: dict[str, str] = {}
     holders: dict[str, list[_Chosen]] = {}
+    titles_too = sum(bool(item.paper.headings) for item in chosen) < 2
     for item in chosen:
-        for heading in (*item.paper.headings, *_pairs(item.paper.title)):
+        for heading in (*item.paper.headings, *(_pairs(item.paper.title) if titles_too else ())):
             key = " ".join(sorted(set(stems(heading))))
             if bare(heading) in _NO_SUBJECT or not key or not _fit_for_name(heading):
                 continue
             names.setdefault(key, _straight(heading))
             if item not in holders.setdefault(key, []):
                 holders[key].append(item)
-    asked = set(stems(question))
     shared = [(key, items) for key, items in holders.items() if len(items) > 1]
 
     def weight(entry: tuple[str, list[_Chosen]]) -> tuple[float, int]:
         key, items = entry
-        close = len(asked & set(key.split())) / len(key.split())
+        close = bool(wording.found_in(names[key]))
         # A subject that all share says less than one that some share.
         spread = len(items) if len(items) <= (len(chosen) + 1) // 2 else len(chosen) - len(items) / 2
         return spread * (1 + close), len(key)

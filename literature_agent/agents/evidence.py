@@ -27,7 +27,7 @@ class Paper:
     headings: tuple[str, ...] = ()
     """MeSH descriptors and keywords."""
     linked: tuple[tuple[str, str], ...] = ()
-    """(relation, reference) of other records of the family: (`published_as`, `«...»`)."""
+    """(what it is, reference) of the other works of the family: (`paper`, `«...»`)."""
     positions: tuple[int, ...] = ()
     """Its places in the hit lists that showed it, from 0."""
 

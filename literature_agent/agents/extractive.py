@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -28,14 +28,16 @@ from literature_agent.agents.models import EXTRACTIVE
 from literature_agent.agents.plan import (
     Grammar,
     Plan,
-    feedback_queries,
     first_query,
     grammar_of,
+    heading_query,
     narrower_query,
     plan_question,
+    related_query,
     simpler_query,
     wider_queries,
 )
+from literature_agent.agents.rank import rank
 from literature_agent.agents.repair import mend
 from literature_agent.agents.transcript import Call, SeenSearch, Transcript, read_transcript
 from literature_agent.outputs import AggregationDraft
@@ -49,7 +51,9 @@ _WORTH_SORTING = 40
 _HITS = 25
 _WIDE_HITS = 50
 _READ = 25
+_SPARE = 5
 _MOST_SOURCES = 6
+_MOST_CALLS = 20
 
 _STRONG_EVIDENCE = ("Meta-Analysis", "Systematic Review", "Randomized Controlled Trial")
 # A window that a source asks for where the question sets none: preprint servers can be listed for weeks, not years.
@@ -103,7 +107,7 @@ def answer(
                 for number, call in enumerate(calls, 1)
             ]
         )
-    draft = compose(said.question, said.papers, [search.asked for search in said.searches], said.max_articles)
+    draft = compose(desk.question, said.papers, [search.asked for search in said.searches], said.max_articles)
     return _submission(mend(draft, said.feedback), output_tools, said)
 
 
@@ -126,6 +130,15 @@ class _Planned:
     @property
     def key(self) -> str:
         return Call(self.tool, self.arguments, "", 0).key
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A search to make, in the grammar of its source; an empty query is none."""
+
+    query: str
+    hits: int = _HITS
+    types: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,75 +189,95 @@ class _Desk:
         self.tools = tools
         self.searchers = _searchers(tools)
         self.made = {call.key for call in said.calls}
+        # A source's own spelling of the question, where it found nothing for ours.
         suggested = next((search.suggestion for search in said.searches if search.suggestion), None)
-        self.plan: Plan = plan_question(_without_syntax(suggested) if suggested else said.question)
+        self.question = _without_syntax(suggested) if suggested else said.question
+        self.plan: Plan = plan_question(self.question)
         self.search_turns = len({call.turn for call in said.calls if call.tool.startswith("search_")})
 
     def next_calls(self) -> list[_Planned]:
         """New calls for this turn, none made before; empty when it is time to submit."""
-        left = _MOST_TURNS - 1 - self.said.turns
-        if left <= 0:
+        said = self.said
+        left = _MOST_TURNS - 1 - said.turns
+        if said.turns_left is not None:
+            left = min(left, said.turns_left - 1)
+        if said.closing or left <= 0:
             return []
-        # The last turn before the answer reads; searching there would find what nobody reads.
-        planned = list(self._search()) if left > 1 and self.search_turns < _SEARCH_TURNS else []
-        if not planned:
-            planned = list(self._read())
+        affordable = _MOST_CALLS if said.calls_left is None else said.calls_left
+        # The last turn before the answer reads: what is found there nobody would read. So does the last call.
+        if left > 1 and (planned := self._new(self._search())[: max(affordable - 1, 0)]):
+            return planned
+        return self._new(self._read())[:affordable]
+
+    def _new(self, planned: Iterable[_Planned]) -> list[_Planned]:
         return [call for key, call in {call.key: call for call in planned}.items() if key not in self.made]
 
     # --- searching ---
 
     def _search(self) -> Iterator[_Planned]:
         today = self._today()
-        if today is None and any(searcher.needs_dates for searcher in self.searchers) and self._clock():
+        if today is None and self._clock() and any(searcher.needs_dates for searcher in self.searchers):
             yield _Planned("current_time", {})
         for searcher in self.searchers:
-            queries = list(self._queries(searcher))
-            for number, query in enumerate(queries):
-                if not query:
-                    continue
-                wide = self.search_turns > 0 and number == len(queries) - 1
-                arguments = self._arguments(searcher, query, today, _WIDE_HITS if wide else _HITS)
+            for wanted in self._queries(searcher):
+                arguments = self._arguments(searcher, wanted, today)
                 if arguments is not None:
                     yield _Planned(searcher.tool.name, arguments)
 
-    def _queries(self, searcher: _Searcher) -> Iterator[str]:
+    def _queries(self, searcher: _Searcher) -> Iterator[_Wanted]:
         asked = [call for call in self.said.calls if call.tool == searcher.tool.name and call.answer is not None]
-        if not asked:
-            yield first_query(self.plan, searcher.grammar)
-            return
         seen = [search for search in self.said.searches if search.tool == searcher.tool.name]
-        if asked[-1].refused:
-            yield simpler_query(self.plan)
-        elif not any(search.asked.status in ("ok", "empty", "partial") for search in seen):
+        if not asked:
+            if self.search_turns < _SEARCH_TURNS:
+                yield _Wanted(first_query(self.plan, searcher.grammar))
+        elif asked[-1].refused:
+            yield _Wanted(simpler_query(self.plan))
+        elif not any(search.asked.status != "failed" for search in seen):
             # The source failed after all retries of the transport: asking again would only wait again.
             return
-        elif self._shown_by(searcher) < _ENOUGH:
+        elif self._has_read:
+            yield from self._by_headings(searcher)
+        elif len({reference for search in seen if not search.broader for reference in search.references}) < _ENOUGH:
             if self.search_turns == 1 or len(self.said.papers) < max(_ENOUGH, self.said.max_articles):
-                yield from wider_queries(self.plan, searcher.grammar, self.search_turns)
+                *closer, widest = wider_queries(self.plan, searcher.grammar, self.search_turns) or [""]
+                yield from (_Wanted(query) for query in closer)
+                yield _Wanted(widest, hits=_WIDE_HITS)
         elif self.search_turns == 1:
             yield from self._second_look(searcher, seen)
 
-    def _second_look(self, searcher: _Searcher, seen: Sequence[SeenSearch]) -> Iterator[str]:
-        """When the first search found plenty: the same in fewer places, and what the hits' titles speak of."""
+    def _second_look(self, searcher: _Searcher, seen: Sequence[SeenSearch]) -> Iterator[_Wanted]:
+        """Where the first search found plenty: the strongest evidence among it, fewer places, words of the titles."""
         total = max((search.total or 0 for search in seen), default=0)
+        first = first_query(self.plan, searcher.grammar)
         if total > _TOO_MANY:
-            yield narrower_query(self.plan, searcher.grammar)
-        titles = [paper.title for paper in self._best()]
-        yield from feedback_queries(self.plan, searcher.grammar, titles, [])
+            yield _Wanted(narrower_query(self.plan, searcher.grammar))
+        if total > _WORTH_SORTING and not self.said.types_asked:
+            yield _Wanted(first, types=_STRONG_EVIDENCE)
+        related = related_query(self.plan, searcher.grammar, [paper.title for paper in self._best()])
+        yield _Wanted(related or "")
 
-    def _arguments(
-        self, searcher: _Searcher, query: str, today: datetime.date | None, hits: int
-    ) -> dict[str, Any] | None:
-        arguments: dict[str, Any] = {"query": query}
+    def _by_headings(self, searcher: _Searcher) -> Iterator[_Wanted]:
+        best = [paper.headings for paper in self._best() if paper.headings]
+        if len(best) < self.said.max_articles:
+            yield _Wanted(heading_query(self.plan, searcher.grammar, best) or "")
+
+    @property
+    def _has_read(self) -> bool:
+        return any(call.tool.startswith("fetch_") for call in self.said.calls)
+
+    def _arguments(self, searcher: _Searcher, wanted: _Wanted, today: datetime.date | None) -> dict[str, Any] | None:
+        """Arguments as far as the tool takes them; None for a search that it can't make."""
+        arguments: dict[str, Any] = {"query": wanted.query}
         if searcher.takes("max_results"):
-            arguments["max_results"] = min(hits, _most(_properties(searcher.tool)["max_results"], hits))
+            arguments["max_results"] = min(wanted.hits, _most(_properties(searcher.tool)["max_results"], wanted.hits))
+        if wanted.types:
+            arguments["publication_types"] = list(wanted.types)
         if searcher.needs_dates:
-            until = self.said.date_to or (today.isoformat() if today else None)
-            since = self.said.date_from or ((today - _WINDOW).isoformat() if today else None)
-            if until is None or since is None:
-                return None
-            arguments |= {"date_from": since, "date_to": until}
-        return arguments
+            arguments["date_from"] = self.said.date_from or (today and (today - _WINDOW).isoformat())
+            arguments["date_to"] = self.said.date_to or (today and today.isoformat())
+        if not wanted.query or (wanted.types and not searcher.takes("publication_types")):
+            return None
+        return None if None in arguments.values() else arguments
 
     def _clock(self) -> bool:
         return any(tool.name == "current_time" for tool in self.tools)
@@ -256,21 +289,16 @@ class _Desk:
                 return datetime.date.fromisoformat(found.group(1))
         return None
 
-    def _shown_by(self, searcher: _Searcher) -> int:
-        return sum(searcher.source in sources for sources in self.said.shown_by.values())
-
     # --- reading ---
 
     def _best(self) -> list[Paper]:
-        return select(self.said.question, self.said.papers, max(self.said.max_articles, _ENOUGH))
+        return select(self.question, self.said.papers, max(self.said.max_articles, _ENOUGH))
 
     def _read(self) -> Iterator[_Planned]:
         """Whole records of the best papers, each from a source that showed it and did not refuse it before."""
         asked = self._asked_for()
         wanted: dict[str, list[str]] = {}
-        for paper in select(self.said.question, self.said.papers, max(self.said.max_articles, _ENOUGH) + 5):
-            if paper.whole and paper.headings:
-                continue
+        for paper in self._worth_reading():
             for source in self.said.shown_by.get(paper.reference, ()):
                 tool = _fetch_tool(source, self.tools)
                 if tool is not None and paper.reference not in asked.get(tool.name, ()):
@@ -279,6 +307,11 @@ class _Desk:
         for tool in self.tools:
             if references := wanted.get(tool.name):
                 yield from _fetches(tool, references[:_READ])
+
+    def _worth_reading(self) -> list[Paper]:
+        """The best papers of which the end of the abstract is still to be seen, as many as may be listed and some."""
+        ranked = [item.paper for item in rank(self.question, self.said.papers) if item.paper.supports]
+        return [paper for paper in ranked[: self.said.max_articles + _SPARE] if not (paper.whole and paper.headings)]
 
     def _asked_for(self) -> dict[str, set[str]]:
         """References that each fetch tool was asked for; of a refused call only those that the refusal names."""

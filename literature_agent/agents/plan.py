@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -84,8 +85,8 @@ def content_words(question: str) -> list[str]:
 
 
 def _without_identifiers(question: str) -> str:
-    """The question without identifiers and tokens in guillemets, which no word search should hold."""
-    text = re.sub(r"«[^«»]{0,80}»", " ", question[:_LONGEST_QUESTION])
+    """The question without identifiers, references and field tags, which no word search should hold."""
+    text = re.sub(r"«[^«»]{0,80}»|\[[A-Za-z/ :~\d-]{1,30}\]", " ", question[:_LONGEST_QUESTION])
     at, kept = 0, []
     for found in find_identifiers(text):
         kept.append(text[at : found.start])
@@ -145,8 +146,7 @@ def _concepts_of(chunk: Sequence[str]) -> list[tuple[tuple[str, ...], float]]:
     texts = tuple(re.sub(r"['’]s?$", "", word) for word in chunk)
     if " ".join(text.lower() for text in texts).startswith(("older ", "old age", "elderly")):
         return [(texts, _POPULATION)]
-    holds_number = any(text.isdigit() or len(text) == 1 for text in texts)
-    if len(chunk) <= 2 or (holds_number and len(chunk) <= _LONGEST_NAME) or synonyms(" ".join(texts)):
+    if len(chunk) <= _LONGEST_NAME:
         return [(texts, _weight(chunk))]
     before, head = texts[:-2], texts[-2:]
     return [*(((word,), specificity(word)) for word in before), (head, _weight(head))]
@@ -174,7 +174,7 @@ def _names(words: Sequence[str]) -> tuple[str, ...]:
 def _by_specificity(words: Sequence[str]) -> tuple[str, ...]:
     ranked = sorted(words, key=lambda word: -specificity(word))
     strong = [word for word in ranked if specificity(word) > 0.25]
-    return tuple((strong if len(strong) > 2 else ranked)[:_MOST_WORDS])
+    return tuple((strong if len(strong) > 1 else ranked)[:_MOST_WORDS])
 
 
 # --- queries ----------------------------------------------------------------------------------------------------------
@@ -200,8 +200,7 @@ class Grammar:
         return f'"{name}"'
 
     def concept(self, concept: Concept, form: Form) -> str:
-        names = concept.names[:1] if form == "truncated" else concept.names
-        written = [self.name(name, form) for name in names]
+        written = list(dict.fromkeys(self.name(name, form) for name in concept.names))
         return written[0] if len(written) == 1 else "(" + " OR ".join(written) + ")"
 
     def all_of(self, concepts: Sequence[Concept], form: Form = "plain") -> str:
@@ -281,11 +280,36 @@ def simpler_query(plan: Plan) -> str:
     return " ".join(concept.names[0] for concept in plan.concepts[:2]) or " ".join(plan.words[:2])
 
 
-def feedback_queries(
-    plan: Plan, grammar: Grammar, titles: Sequence[str], headings: Sequence[Sequence[str]]
-) -> list[str]:
-    """A search with words that several of the best hits share and the question lacks; none where they share none.
+def related_query(plan: Plan, grammar: Grammar, titles: Sequence[str]) -> str | None:
+    """The most specific concept with words that several titles share and the question lacks; None without those."""
+    known = {stem(word) for concept in plan.concepts for name in concept.names for word in name.split()}
+    known |= {stem(word) for word in plan.words}
+    holders: Counter[str] = Counter()
+    spelled: dict[str, str] = {}
+    for title in titles:
+        words = {stem(word): word for token in word_tokens(title) for word in split_compound(token)}
+        for key, word in words.items():
+            if key not in known and specificity(word) >= _SPECIFIC and not word.isdigit():
+                spelled.setdefault(key, word)
+                holders[key] += 1
+    shared = [(count * specificity(spelled[key]), spelled[key]) for key, count in holders.items() if count > 2]
+    new = [word for _, word in sorted(shared, key=lambda item: -item[0])[:3]]
+    if not new or not plan.concepts:
+        return None
+    return f"{grammar.concept(plan.concepts[0], 'plain')} AND ({grammar.any_of(new)})"
 
-    `headings` are the MeSH headings and keywords of each of the best papers, where those were read.
+
+def heading_query(plan: Plan, grammar: Grammar, headings: Sequence[Sequence[str]]) -> str | None:
+    """The concepts of the question by the subject headings of the papers read; None where fewer than two have one.
+
+    `headings` are those of each paper, best first.
     """
-    return []
+    terms: list[str] = []
+    for concept in plan.first:
+        own = {stem(word) for name in concept.names for word in name.split()}
+        counts = Counter(name for names in headings for name in names if own & {stem(w) for w in word_tokens(name)})
+        for name, count in counts.most_common(1):
+            term = grammar.heading(name)
+            if count > 1 and term is not None and term not in terms:
+                terms.append(term)
+    return " AND ".join(terms) if len(terms) > 1 else None

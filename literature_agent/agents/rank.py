@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from literature_agent.agents.evidence import Paper
-from literature_agent.agents.plan import content_words
-from literature_agent.agents.words import BROAD_WORDS, WEAK_WORDS, stem, stems
+from literature_agent.agents.plan import plan_question
+from literature_agent.agents.words import BROAD_WORDS, WEAK_WORDS, is_weak, stem, stems
 
 # BM25 with the usual constants; a word in the title counts like three in the abstract.
 _K1 = 1.2
@@ -19,7 +20,10 @@ _IN_TITLE = 3.0
 _IN_HEADINGS = 1.0
 _PHRASE = 0.6
 _POSITION = 0.15
+_OTHER_NAME = 0.6
 _WEAK = 0.35
+_BROAD = 0.8
+_NUMBER = 0.15
 
 _TYPE_PRIOR = {
     "meta-analysis": 0.12,
@@ -55,16 +59,60 @@ class Ranked:
     """Share of the question, by weight of its words, that the paper's shown text holds: 0..1."""
 
 
+class Wording:
+    """The words of a question, with other names of what they stand for."""
+
+    def __init__(self, question: str) -> None:
+        self.stems = tuple(dict.fromkeys(stems(question)))
+        self.pairs = frozenset(pairwise(stems(question)))
+        self.concepts = plan_question(question).concepts
+        self.kinds = {word: _kind(word) for word in self.stems}
+        self._same: dict[str, frozenset[str]] = {word: frozenset((word,)) for word in self.stems}
+        for concept in self.concepts:
+            own = frozenset(stems(concept.names[0]))
+            for name in concept.names[1:]:
+                other = frozenset(stems(name))
+                for word in other - own:
+                    # `impairment` stands for `decline` where `cognitive impairment` does for `cognitive decline`.
+                    self._same.setdefault(word, own - other)
+
+    def stands_for(self, word: str) -> frozenset[str]:
+        """Words of the question that a stem stands for: itself, or what it is another name of."""
+        return self._same.get(word, frozenset())
+
+    def found_in(self, text: str) -> frozenset[str]:
+        """Words of the question that `text` holds, under any of their names."""
+        return frozenset(word for token in set(stems(text)) for word in self.stands_for(token))
+
+    def share_of(self, text: str) -> float:
+        """How much of the question `text` holds, weak words counting little: 0..1."""
+        total = sum(self.kinds.values())
+        return sum(self.kinds[word] for word in self.found_in(text)) / total if total else 0.0
+
+    def named_in(self, text: str) -> list[str]:
+        """What the question is about and `text` holds, as the question writes it; whole names before single words."""
+        found = self.found_in(text)
+        named: list[str] = []
+        for concept in self.concepts:
+            own = stems(concept.names[0])
+            if found.issuperset(own):
+                named.append(concept.names[0])
+            else:
+                words = [word for word in concept.names[0].split() if not (is_weak(word) or word.isdigit())]
+                named += [word for word in words if found.issuperset(stems(word))]
+        return list(dict.fromkeys(named))
+
+
 def rank(question: str, papers: Sequence[Paper]) -> list[Ranked]:
     """All papers, best first; those that may carry no claim come last. The order of `papers` breaks ties."""
-    asked = _weights(question, papers)
-    total = sum(asked.values())
+    wording = Wording(question)
+    weights = _weights(wording, papers)
+    total = sum(weights.values())
     newest = max((paper.year for paper in papers if paper.year), default=None)
     length = _mean_length(papers)
-    pairs = _neighbours(question)
     scored: list[tuple[float, float, Paper]] = []
     for paper in papers:
-        words, covered = _overlap(paper, asked, length, pairs)
+        words, covered = _overlap(paper, wording, weights, length)
         position = max((1 / (1 + place) for place in paper.positions), default=0.0)
         score = words * (1 + _prior(paper, newest)) + _POSITION * position * total
         scored.append((score, covered / total if total else 0.0, paper))
@@ -73,53 +121,53 @@ def rank(question: str, papers: Sequence[Paper]) -> list[Ranked]:
     return sorted(ranked, key=lambda item: (not item.paper.supports, -item.score))
 
 
-def matched_words(question: str, paper: Paper) -> list[str]:
-    """The words of the question that stand in the paper's shown text, as the question writes them, in its order."""
-    there = set(stems(f"{paper.title} {paper.abstract} {' '.join(paper.headings)}"))
-    found: dict[str, str] = {}
-    for word in content_words(question):
-        key = stem(word)
-        if key in there and key not in found:
-            found[key] = word
-    return list(found.values())
+def text_of(paper: Paper) -> str:
+    """Everything shown of a paper that has words."""
+    return f"{paper.title} . {paper.abstract} . {' . '.join(paper.headings)}"
 
 
-def _weights(question: str, papers: Sequence[Paper]) -> dict[str, float]:
+def _kind(word: str) -> float:
+    if word.isdigit():
+        return _NUMBER
+    return _WEAK if word in _weak() else _BROAD if word in _broad() else 1.0
+
+
+@lru_cache(maxsize=1)
+def _weak() -> frozenset[str]:
+    return frozenset(stem(word) for word in WEAK_WORDS)
+
+
+@lru_cache(maxsize=1)
+def _broad() -> frozenset[str]:
+    return frozenset(stem(word) for word in BROAD_WORDS)
+
+
+def _weights(wording: Wording, papers: Sequence[Paper]) -> dict[str, float]:
     """Weight of each word of the question: rare among these papers and specific by its kind."""
     seen: Counter[str] = Counter()
     for paper in papers:
-        seen.update(set(stems(f"{paper.title} {paper.abstract} {' '.join(paper.headings)}")))
-    weak = {stem(word) for word in WEAK_WORDS}
-    broad = {stem(word) for word in BROAD_WORDS}
+        seen.update(wording.found_in(text_of(paper)))
     number = len(papers)
     weights: dict[str, float] = {}
-    for word in stems(question):
+    for word in wording.stems:
         rarity = math.log(1 + (number - seen[word] + 0.5) / (seen[word] + 0.5)) + 0.5
-        kind = _WEAK if word in weak else 0.8 if word in broad else 1.0
-        weights[word] = rarity * kind
+        weights[word] = rarity * wording.kinds[word]
     return weights
 
 
-def _overlap(
-    paper: Paper, asked: dict[str, float], mean_length: float, pairs: set[tuple[str, str]]
-) -> tuple[float, float]:
+def _overlap(paper: Paper, wording: Wording, weights: Mapping[str, float], mean_length: float) -> tuple[float, float]:
     title, abstract = stems(paper.title), stems(paper.abstract)
     headings = [word for heading in paper.headings for word in stems(heading)]
-    counts: Counter[str] = Counter()
+    counts: dict[str, float] = {}
     for words, weight in ((title, _IN_TITLE), (abstract, 1.0), (headings, _IN_HEADINGS)):
         for word in words:
-            if word in asked:
-                counts[word] += weight  # type: ignore[assignment]  # weights are halves and wholes
+            for meant in wording.stands_for(word):
+                counts[meant] = counts.get(meant, 0.0) + (weight if meant == word else weight * _OTHER_NAME)
     norm = _K1 * (1 - _B + _B * len(abstract) / mean_length)
-    score = sum(asked[word] * count * (_K1 + 1) / (count + norm) for word, count in counts.items())
-    here = {pair for words in (title, abstract) for pair in pairwise(words)} & pairs
-    score += sum(_PHRASE * min(asked.get(a, 0), asked.get(b, 0)) for a, b in here)
-    return score, sum(asked[word] for word in counts)
-
-
-def _neighbours(question: str) -> set[tuple[str, str]]:
-    words = stems(question)
-    return set(pairwise(words))
+    score = sum(weights[word] * count * (_K1 + 1) / (count + norm) for word, count in counts.items())
+    here = {pair for words in (title, abstract) for pair in pairwise(words)} & wording.pairs
+    score += sum(_PHRASE * min(weights[first], weights[second]) for first, second in sorted(here))
+    return score, sum(weights[word] for word in counts)
 
 
 def _mean_length(papers: Sequence[Paper]) -> float:

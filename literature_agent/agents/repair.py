@@ -65,11 +65,23 @@ def _without(draft: AggregationDraft, point: Point) -> AggregationDraft:
         return AggregationDraft.model_validate_json(text.replace(point.text, point.instead))
     if point.whole:
         return draft.model_copy(update={"summary": ""})
+    where = "" if REFERENCE.fullmatch(point.text) else point.field
+
+    def concerned(part: str) -> bool:
+        return where.startswith(part) or not where
+
+    articles, themes, gaps = draft.relevant_articles, draft.key_themes, draft.research_gaps
+    if concerned("relevant_articles"):
+        articles = [kept for article in articles if (kept := _article_without(article, point.text))]
+    if concerned("key_themes"):
+        themes = [kept_theme for theme in themes if (kept_theme := _theme_without(theme, point.text))]
+    if concerned("research_gaps"):
+        gaps = [kept_gap for gap in gaps if (kept_gap := _gap_without(gap, point))]
     return AggregationDraft(
-        summary=_text_without(draft.summary, point.text),
-        relevant_articles=[a for article in draft.relevant_articles if (a := _article_without(article, point.text))],
-        key_themes=[t for theme in draft.key_themes if (t := _theme_without(theme, point.text))],
-        research_gaps=[g for gap in draft.research_gaps if (g := _gap_without(gap, point))],
+        summary=_text_without(draft.summary, point.text) if concerned("summary") else draft.summary,
+        relevant_articles=articles,
+        key_themes=themes,
+        research_gaps=gaps,
     )
 
 

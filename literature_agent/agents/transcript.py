@@ -30,6 +30,10 @@ _QUESTION = re.compile(r"<question>\n(.*?)\n</question>", re.S)
 _AT_MOST = re.compile(r"^Articles: at most (\d{1,3})$", re.M)
 _PUBLISHED = re.compile(r"^Published: (\S+|any time) to (\S+)", re.M)
 _TYPES_ASKED = re.compile(r"^Publication types: ", re.M)
+_STATUS = re.compile(r"^\[status: (.*)\]$", re.M)
+_TURNS_LEFT = re.compile(r"\b(\d+) turns left\b")
+_CALLS_LEFT = re.compile(r"\b(\d+) tool calls left\b")
+_CLOSING = re.compile(r"^This is the last turn\b", re.M)
 _SEARCH = re.compile(r"^Search (\S+) \| (\S+) \| (ok|empty|partial|failed)(?: \| shown (\d+) of (\d+|unknown))?", re.M)
 _HEADING = re.compile(rf"^({REFERENCE.pattern}) \| (.*)$")
 _MARKS: Mapping[str, Mark] = {
@@ -71,6 +75,9 @@ class SeenSearch:
     """The tool whose call was answered with it; None for what stood in the first message."""
     suggestion: str | None = None
     """The query in the source's own spelling, where it offers one."""
+    broader: bool = False
+    """The source warns that it left out part of the query."""
+    references: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -94,6 +101,11 @@ class Transcript:
     """Replies of the model so far in this run."""
     turns_before: int = 0
     """Replies in the conversation before this run."""
+    turns_left: int | None = None
+    """As the newest status line says, this one included; None where none says it."""
+    calls_left: int | None = None
+    closing: bool = False
+    """It was said that this is the last turn."""
 
 
 def read_transcript(messages: Sequence[ModelMessage], output_tools: Iterable[str] = ()) -> Transcript:
@@ -128,9 +140,22 @@ def read_transcript(messages: Sequence[ModelMessage], output_tools: Iterable[str
             feedback=(*feedback, *later),
             turns=turns,
             turns_before=before,
+            **_standing([call.answer for call in calls.values() if call.answer]),
         ),
         first,
     )
+
+
+def _standing(answers: Sequence[str]) -> dict[str, Any]:
+    """What the status line says of the budget. It stands behind the fence: inside it, it would be a paper's text."""
+    behind = [answer.rpartition(FENCE_CLOSE)[2] for answer in answers]
+    lines = [found.group(1) for text in behind for found in _STATUS.finditer(text)]
+    turns, calls = (pattern.search(lines[-1]) if lines else None for pattern in (_TURNS_LEFT, _CALLS_LEFT))
+    return {
+        "turns_left": int(turns.group(1)) if turns else None,
+        "calls_left": int(calls.group(1)) if calls else None,
+        "closing": any(_CLOSING.search(text) for text in behind),
+    }
 
 
 def _start(messages: Sequence[ModelMessage]) -> int:
@@ -181,6 +206,7 @@ def _request(prompt: str) -> dict[str, Any]:
 _COUNT = re.compile(r"^(?:Search .* \| shown|Fetched) (\d+) of ", re.M)
 _LEFT_OUT = re.compile(rf"^(?:Not found|Failed): ({REFERENCE.pattern})", re.M)
 _DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Linked): ")
+_BROADER = re.compile(r"^Warning: .*(?:left it out|broader question|may not answer)", re.M)
 _SUGGESTION = re.compile(r"^Notice: .*\bsuggests: (.+)$", re.M)
 
 
@@ -196,10 +222,11 @@ class _Shelf:
         """Take in one view: its header if it is a search, and the papers that stand in its fence."""
         header, blocks = _split(text)
         found = _SEARCH.search(header)
+        papers = self._trusted(text, blocks)
         if found:
-            self._search(found, header, call)
+            self._search(found, header, call, papers)
         source = _source_of(call) or (found.group(2) if found else "")
-        for place, paper in enumerate(self._trusted(text, blocks)):
+        for place, paper in enumerate(papers):
             if found:
                 paper = replace(paper, positions=(place,))
                 sources = self.shown_by.setdefault(paper.reference, [])
@@ -217,13 +244,20 @@ class _Shelf:
         stated = _COUNT.search(text)
         if stated is None or len(papers) <= int(stated.group(1)):
             return papers
-        counts = Counter(paper.reference for paper in papers)
         refused = {found.group(1) for found in _LEFT_OUT.finditer(text)}
-        if not text.startswith("Fetched"):
-            refused |= self.papers.keys()
-        return [paper for paper in papers if counts[paper.reference] == 1 and paper.reference not in refused]
+        papers = [paper for paper in papers if paper.reference not in refused and self._agrees(paper)]
+        counts = Counter(paper.reference for paper in papers)
+        return [paper for paper in papers if counts[paper.reference] == 1]
 
-    def _search(self, found: re.Match[str], header: str, call: Call | None) -> None:
+    def _agrees(self, paper: Paper) -> bool:
+        """Whether a paper shown before is shown now with the same title and beginning."""
+        known = self.papers.get(paper.reference)
+        if known is None:
+            return True
+        short, long = sorted((known.abstract.rstrip("…"), paper.abstract.rstrip("…")), key=len)
+        return paper.title == known.title and long.startswith(short)
+
+    def _search(self, found: re.Match[str], header: str, call: Call | None, papers: Sequence[Paper]) -> None:
         search_id, source, status, shown, total = found.groups()
         query = re.search(r"^Query: (.*)$", header, re.M)
         asked = Asked(search_id, source, _status(status), query.group(1) if query else _query_of(call))
@@ -235,6 +269,8 @@ class _Shelf:
                 total=int(total) if total and total != "unknown" else None,
                 tool=call.tool if call else None,
                 suggestion=suggested.group(1) if suggested else None,
+                broader=bool(_BROADER.search(header)),
+                references=tuple(paper.reference for paper in papers),
             )
         )
 

@@ -30,48 +30,51 @@ STOP_WORDS = _listed(
 
 WEAK_WORDS = _listed(
     """
-    access accuracy accurate added additional adequate adult adults advantage advantages adversely affect affected
-    affecting affects aged alter altered altering alternative alters analysis appear appears application applied
-    approach approaches appropriate article aspect aspects assess assessed assessing assessment associate associated
-    association associations attempt available avoid based become becomes beneficial benefit benefits best better bias
-    care case cases cause caused causes causing caution certain change changed changes changing characteristic
-    characteristics choice choices clear clinic clinical clinically combination common compare compared comparing
-    comparison complete complex concern conditions consequence consequences consider consistent contribute contributes
-    contribution control controlled correlate correlated correlates correlation cost costs course current currently data
+    abolish abolishes accelerate accelerates access accuracy accurate added additional adequate adult adults advantage
+    advantages adversely affect affected affecting affects aged alleviate alleviates alter altered altering alternative
+    alters ameliorate ameliorates analysis appear appears application applied approach approaches appropriate article
+    aspect aspects assess assessed assessing assessment associate associated association associations attempt attenuate
+    attenuates available avoid based become becomes beneficial benefit benefits best better bias boost boosts care case
+    cases cause caused causes causing caution certain change changed changes changing characteristic characteristics
+    choice choices clear clinic clinical clinically combination common compare compared comparing comparison complete
+    complex concern conditions consequence consequences consider consistent contribute contributes contribution control
+    controlled correlate correlated correlates correlation cost costs course cure cured cures current currently data
     decrease decreased decreases decreasing delay delayed delays demonstrate desirable detect detected detecting
     detection determine determined determines develop developed development develops differ difference differences
     different difficult disadvantage discriminate discriminates distinguish distinguishes does drink early eat effect
     effective effectively effectiveness effects efficacy efficient elevate elevated elevates enhance enhanced enhances
     establish estimate evaluate evaluated evaluating evaluation evidence examine exist existing exists experience
-    explain explained explains exposed extent fact factor factors feasibility feasible find finding findings first
-    follow following frequency frequent full function functional future general good great greater group groups guided
-    harm harmful help helpful helps high higher human humans ideal identified identify identifying impact impacts
-    implication implications importance important improve improved improvement improvements improves improving incidence
-    include includes including increase increased increases increasing increasingly independent indicate indicated
-    indicates indicator individual individuals induced infected inferior influence influenced influences inform initial
-    investigation involve involved involvement involves involving issue issues justified keep kind kinds large late
-    later lead leading leads left level levels light like limit limited limits link linked links literature long look
-    lose lower lowered lowers main major management mean means measure measured measurement measurements measures
-    mechanism mechanisms mediated medical method methods minimal mode model modern modified modifies modify move natural
-    necessary negative new newly normal novel number observed obtain occur occurrence occurs optimal option options
-    order outcome outcomes part particular patient patients people perform performance performed period person persons
-    play played plays policy poor population populations positive potential practical practice predict predicted
-    predicting prediction predictive predictor predictors predicts predispose predisposes prefer preferred presence
-    present prevalence prevent prevented preventing prevention prevents problem problems process produce profile
-    prognosis prognostic promote promoted promotes prove provide provided provides public pure purpose quality question
-    questions random range rate rates ratio reach real reality receive received recent recommended reduce reduced
+    explain explained explains exposed extent fact factor factors fall falling falls feasibility feasible find finding
+    findings first follow following frequency frequent full function functional future gain gains general given good
+    great greater group groups guided halt halts happen happening happens harm harmful heal heals help helpful helps
+    high higher human humans ideal identified identify identifying impact impacts implication implications importance
+    important improve improved improvement improvements improves improving incidence include includes including increase
+    increased increases increasing increasingly independent indicate indicated indicates indicator individual
+    individuals induced infected inferior influence influenced influences inform initial investigation involve involved
+    involvement involves involving issue issues justified keep kind kinds large late later lead leading leads left level
+    levels light like limit limited limits link linked links literature long look lose lower lowered lowers main major
+    management mean means measure measured measurement measurements measures mechanism mechanisms mediated medical
+    method methods minimal mode model modern modified modifies modify move natural necessary negative new newly normal
+    novel number observed obtain occur occurrence occurs optimal option options order outcome outcomes part particular
+    patient patients people perform performance performed period person persons play played plays policy poor population
+    populations positive potential practical practice predict predicted predicting prediction predictive predictor
+    predictors predicts predispose predisposes prefer preferred presence present prevalence prevent prevented preventing
+    prevention prevents problem problems process produce profile prognosis prognostic prolong prolongs promote promoted
+    promotes protect protects prove provide provided provides public pure purpose quality question questions raise
+    raised raises random range rate rates ratio reach real reality receive received recent recommended reduce reduced
     reduces reducing reduction reflect reflects relate related relates relation relations relationship relationships
     relevance relevant reliability reliable remain remains replace report reported reports require required requires
-    research response result results reveal review right risk risks role roles routine safe safely safety said sample
-    score scores seen sensitive separate set setting settings severe severity short sign significance significant
-    significantly signs similar single size slow slowed slows small special specific standard start state states status
-    stop stopping strategies strategy strong studied studies study studying subject subjects successful sufficient
-    suggest suggested suggests suitable superior support systematic systematically taking target technique techniques
-    test tested testing tests therapeutic therapies therapy think time times tolerate tolerated tool tools total toxic
-    track treat treated treating treatment treatments trial trials true try turn type types typical underestimate
-    undergo undergoing understand understanding unit update use used useful usefulness user users uses usual utility
-    valid validity valuable value values variation vary versus viable view vital vs wait want weak well whole wide
-    widely worse worsen worsened worsens worth year years
+    research response result results reveal reverse reversed reverses review right rise rises rising risk risks role
+    roles routine safe safely safety said sample score scores seen sensitive separate set setting settings severe
+    severity short shorten shortens sign significance significant significantly signs similar single size slow slowed
+    slows small special specific standard start state states status stop stopping strategies strategy strong studied
+    studies study studying subject subjects successful sufficient suggest suggested suggests suitable superior support
+    systematic systematically taking target technique techniques test tested testing tests therapeutic therapies therapy
+    think time times tolerate tolerated tool tools total toxic track treat treated treating treatment treatments trial
+    trials trigger triggered triggers true try turn type types typical underestimate undergo undergoing understand
+    understanding unit update use used useful usefulness user users uses usual utility valid validity valuable value
+    values variation vary versus viable view vital vs wait want weak well whole wide widely work working works worse
+    worsen worsened worsening worsens worth year years
     """
 )
 """Words that stand in every second abstract: they split phrases and say little about the subject."""
@@ -162,6 +165,7 @@ _SUFFIXES = (
     "ally",
     "able",
     "ible",
+    "ists",
     "ings",
     "ize",
     "ive",
@@ -170,6 +174,7 @@ _SUFFIXES = (
     "ing",
     "ies",
     "ous",
+    "ist",
     "est",
     "ers",
     "ors",
@@ -211,7 +216,8 @@ def stem(word: str) -> str:
     return plain
 
 
-def stems(text: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def stems(text: str) -> tuple[str, ...]:
     """Stems of the words that carry meaning, in order; the parts of compounds and the compound itself."""
     found: list[str] = []
     for token in word_tokens(text):
@@ -224,7 +230,7 @@ def stems(text: str) -> list[str]:
             found.extend(stem(part) for part in parts if len(part) > 2 and part not in STOP_WORDS)
         else:
             found.append(stem(word))
-    return found
+    return tuple(found)
 
 
 def american(word: str) -> str:

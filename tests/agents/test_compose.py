@@ -1,0 +1,282 @@
+"""An answer put together by rule from papers and searches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from literature_agent.agents.abstracts import sentences_of
+from literature_agent.agents.compose import compose, select
+from literature_agent.agents.evidence import Asked, Mark, Paper
+from literature_agent.agents.rank import rank
+from literature_agent.ids import find_identifiers
+from literature_agent.integrity.sentences import sentence_spans
+from literature_agent.registry import find_references
+
+QUESTION = "Does metformin slow cognitive decline in older adults with type 2 diabetes?"
+FINDING = "Metformin did not slow cognitive decline in older adults with type 2 diabetes."
+
+
+def ref(number: int) -> str:
+    return f"«artifact:link:cite~{number:010d}»"
+
+
+def paper(number: int, conclusion: str = FINDING, **fields: object) -> Paper:
+    """A whole record about the question whose conclusion is `conclusion`."""
+    text = (
+        "BACKGROUND: Whether metformin protects cognition is unknown.\n"
+        "METHODS: We followed 400 older adults with diabetes for two years.\n"
+        "RESULTS: Scores on the synthetic memory scale fell by 2 points in both groups.\n"
+        f"CONCLUSIONS: {conclusion}"
+    )
+    known = {
+        "title": f"Metformin and cognitive decline, cohort {chr(64 + number)}",
+        "abstract": text,
+        "whole": True,
+        "year": 2020,
+        "study_type": "Randomized Controlled Trial",
+    }
+    return Paper(reference=ref(number), **{**known, **fields})  # type: ignore[arg-type]  # fields of Paper by name
+
+
+def summary_sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+# --- claims -----------------------------------------------------------------------------------------------------------
+
+
+def test_every_sentence_of_the_summary_carries_a_reference_and_claims_are_copied() -> None:
+    papers = [paper(1), paper(2, "Cognitive decline was slower with metformin, but the difference was small.")]
+    draft = compose(QUESTION, papers, [])
+    sentences = summary_sentences(draft.summary)
+    assert len(sentences) == 3
+    assert all(list(find_references(sentence)) for sentence in sentences)
+    assert f"A randomised controlled trial of 2020 concludes: “{FINDING.rstrip('.')}” {ref(1)}." in sentences
+    assert "without a language model" in sentences[0]
+
+
+def test_the_same_input_gives_the_same_answer() -> None:
+    papers = [paper(n, f"Metformin slowed decline by {n} points in older adults.") for n in range(1, 9)]
+    searches = [Asked("s1", "pubmed", "ok"), Asked("s2", "europepmc", "empty")]
+    assert compose(QUESTION, papers, searches, 5) == compose(QUESTION, list(papers), list(searches), 5)
+
+
+def test_articles_come_best_first_with_reason_and_a_verbatim_quote_and_not_more_than_asked() -> None:
+    unrelated = replace(
+        paper(3), title="Grip strength of swimmers", abstract="CONCLUSIONS: Swimmers grip well in water."
+    )
+    draft = compose(QUESTION, [unrelated, paper(1), paper(2)], [], max_articles=2)
+    assert [article.reference for article in draft.relevant_articles] == [ref(1), ref(2)]
+    assert draft.relevant_articles[0].reason == (
+        "Randomised controlled trial of 2020 whose title and abstract cover metformin, cognitive decline, "
+        "type 2 diabetes and older adults."
+    )
+    assert draft.relevant_articles[0].quotes == [FINDING]
+
+
+def test_a_paper_that_uses_another_name_for_the_thing_is_found() -> None:
+    other = paper(1, "Metformin users had less dementia.", title="Metformin and dementia in the elderly", abstract="x")
+    unrelated = paper(2, title="Metformin and grip strength", abstract="Metformin did not change grip strength.")
+    ranked = rank(QUESTION, [unrelated, other])
+    assert [item.paper.reference for item in ranked] == [ref(1), ref(2)]
+
+
+@pytest.mark.parametrize("mark", ["retracted", "concern", "notice"])
+def test_works_that_can_not_be_relied_on_carry_nothing(mark: Mark) -> None:
+    draft = compose(QUESTION, [paper(1, marks=frozenset({mark})), paper(2)], [])
+    assert ref(1) not in draft.model_dump_json()
+    assert ref(2) in draft.summary
+
+
+def test_where_only_retracted_works_were_found_the_answer_says_so() -> None:
+    draft = compose(QUESTION, [paper(1, marks=frozenset({"retracted"}))], [Asked("s1", "pubmed", "ok")])
+    assert draft.relevant_articles == []
+    assert "retracted" in draft.summary
+    assert "“" not in draft.summary
+
+
+def test_a_preprint_gives_way_to_its_published_version() -> None:
+    preprint = paper(1, marks=frozenset({"preprint"}), study_type="Preprint", linked=(("paper", ref(2)),))
+    published = paper(2, title="The same trial under its final title: metformin and cognitive decline")
+    assert [p.reference for p in select(QUESTION, [preprint, published], 10)] == [ref(2)]
+    named = replace(published, linked=(("preprint", ref(1)),))
+    assert [p.reference for p in select(QUESTION, [replace(preprint, linked=()), named], 10)] == [ref(2)]
+    same_title = replace(preprint, linked=(), title=published.title.upper())
+    assert [p.reference for p in select(QUESTION, [same_title, published], 10)] == [ref(2)]
+
+
+def test_a_preprint_alone_is_called_one_wherever_it_speaks() -> None:
+    preprint = paper(1, marks=frozenset({"preprint"}), study_type="Preprint")
+    draft = compose(QUESTION, [preprint], [])
+    assert "A preprint of 2020, not peer-reviewed, concludes: “" in draft.summary
+    assert draft.relevant_articles[0].reason.startswith("Preprint of 2020, not peer-reviewed, whose")
+
+
+def test_a_snippet_is_listed_but_never_speaks() -> None:
+    snippet = paper(1, whole=False, abstract="BACKGROUND: Metformin may slow cognitive decline in older adults, but…")
+    draft = compose(QUESTION, [snippet], [])
+    assert "“" not in draft.summary
+    assert ref(1) in draft.summary
+    assert draft.relevant_articles[0].quotes == []
+
+
+@pytest.mark.parametrize("study_type", ["Clinical Trial Protocol", "Registered trial"])
+def test_a_study_without_results_makes_no_claim(study_type: str) -> None:
+    draft = compose(QUESTION, [paper(1, study_type=study_type)], [])
+    assert "“" not in draft.summary
+    assert [article.reference for article in draft.relevant_articles] == [ref(1)]
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Metformin slowed cognitive decline as shown in [trial, see linked] before.",
+        "Metformin slowed cognitive decline (see [identifier] for older adults).",
+        "As Smith et al. showed, metformin slowed cognitive decline in older adults.",
+        "Metformin slowed cognitive decline in older adults, as Voss (2019) had said.",
+        "Metformin slowed cognitive decline in older adults, see Lancet 2020;395:1.",
+        "Metformin slowed cognitive decline in older adults with diabetes [3, 4].",
+        "Copyright of metformin and cognitive decline in adults: Synthetic Press.",
+        "This trial of metformin and cognitive decline was registered at ClinicalTrials.gov.",
+        "Write to metformin@example.org about cognitive decline in older adults.",
+        "Metformin slowed cognitive decline in «artifact:link:cite~K7QX2MDA4T» too.",
+    ],
+)
+def test_sentences_that_carry_names_identifiers_or_years_are_not_repeated(sentence: str) -> None:
+    draft = compose(QUESTION, [paper(1, f"{sentence} {FINDING}"), paper(2, sentence)], [])
+    assert sentence.rstrip(".")[:40] not in draft.summary
+    assert FINDING.rstrip(".") in draft.summary
+    prose = [draft.summary, *(a.reason for a in draft.relevant_articles), *(t.description for t in draft.key_themes)]
+    assert all(not list(find_identifiers(text)) for text in prose)
+    assert all(sentence not in article.quotes for article in draft.relevant_articles)
+
+
+def test_methods_and_background_are_never_told_as_findings() -> None:
+    told = compose(QUESTION, [paper(1, "It was short.")], []).model_dump_json()
+    assert "We followed 400" not in told
+    assert "is unknown" not in told
+
+
+def test_an_abstract_without_labels_is_read_by_place() -> None:
+    text = (
+        "Older adults with diabetes often lose memory. Whether metformin matters is unknown. We gave it to 200 people. "
+        "Scores fell by two points in both groups. Metformin had no effect on cognitive decline. "
+        "More trials are needed."
+    )
+    sentences = sentences_of(paper(1, abstract=text))
+    assert [sentence.role for sentence in sentences] == [
+        "background", "background", "background", "body", "conclusion", "conclusion",
+    ]  # fmt: skip
+    assert [sentence.names_gap for sentence in sentences] == [False, False, False, False, False, True]
+    assert "“Metformin had no effect on cognitive decline”" in compose(QUESTION, [paper(1, abstract=text)], []).summary
+
+
+def test_a_sentence_with_quotation_marks_keeps_them_apart_from_ours() -> None:
+    conclusion = 'Metformin is no "memory pill" and did not slow cognitive decline.'
+    draft = compose(QUESTION, [paper(1, conclusion)], [])
+    assert "“Metformin is no 'memory pill' and did not slow cognitive decline”" in draft.summary
+    assert draft.relevant_articles[0].quotes == [conclusion]
+
+
+# --- nothing found ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("searches", "said", "not_said"),
+    [
+        ([], "No search was made", "No evidence"),
+        ([Asked("s1", "pubmed", "empty")], "No evidence was found: pubmed answered", "failed"),
+        ([Asked("s1", "pubmed", "failed"), Asked("s2", "europepmc", "failed")], "No source answered", "No evidence"),
+        (
+            [Asked("s1", "pubmed", "empty"), Asked("s2", "europepmc", "failed")],
+            "What europepmc would hold is not known",
+            "europepmc answered",
+        ),
+    ],
+)
+def test_without_papers_the_answer_says_why_and_cites_nothing(searches: list[Asked], said: str, not_said: str) -> None:
+    """K079, K095: found nothing, failed and not asked are told apart."""
+    draft = compose(QUESTION, [], searches)
+    assert said in draft.summary
+    assert not_said not in draft.summary
+    assert not list(find_references(draft.model_dump_json()))
+    assert draft.relevant_articles == []
+    assert draft.key_themes == []
+
+
+# --- themes and gaps --------------------------------------------------------------------------------------------------
+
+
+def test_themes_are_subjects_that_several_papers_share() -> None:
+    papers = [
+        paper(1, headings=("Humans", "Metformin", "Diabetes Mellitus, Type 2", "Dementia")),
+        paper(2, headings=("Humans", "Metformin", "Dementia")),
+        paper(3, headings=("Humans", "Metformin", "Diabetes Mellitus, Type 2")),
+    ]
+    themes = {theme.name: theme for theme in compose(QUESTION, papers, []).key_themes}
+    assert set(themes) == {"Metformin", "Type 2 Diabetes Mellitus", "Dementia"}
+    assert themes["Dementia"].references == [ref(1), ref(2)]
+    for theme in themes.values():
+        assert all(list(find_references(sentence)) for sentence in summary_sentences(theme.description))
+
+
+def test_where_no_headings_were_read_titles_give_the_themes() -> None:
+    papers = [paper(n, title=f"Hippocampal volume in cohort {n}", headings=()) for n in (1, 2, 3)]
+    assert [theme.name for theme in compose(QUESTION, papers, []).key_themes] == ["Hippocampal volume"]
+
+
+def test_one_paper_has_no_themes() -> None:
+    assert compose(QUESTION, [paper(1, headings=("Metformin", "Dementia"))], []).key_themes == []
+
+
+def test_a_gap_that_authors_name_is_quoted_with_its_reference() -> None:
+    gap = "Trials in people with kidney disease are still needed."
+    (found,) = compose(QUESTION, [paper(1, f"{FINDING} {gap}")], []).research_gaps
+    assert found.basis == "stated_in_literature"
+    assert found.references == [ref(1)]
+    assert found.quotes == [gap]
+    assert found.description == (
+        f"The authors of a randomised controlled trial of 2020 name as open: “{gap.rstrip('.')}” {ref(1)}."
+    )
+
+
+def test_what_an_introduction_calls_unknown_is_no_gap() -> None:
+    assert compose(QUESTION, [paper(1)], []).research_gaps == []
+
+
+def test_searches_that_found_nothing_are_one_gap_and_failed_ones_none() -> None:
+    searches = [
+        Asked("s1", "pubmed", "empty"),
+        Asked("s2", "europepmc", "failed"),
+        Asked("s3", "pubmed", "ok"),
+        Asked("s4", "pubmed", "empty"),
+    ]
+    (gap,) = compose(QUESTION, [paper(1)], searches).research_gaps
+    assert gap.basis == "null_search"
+    assert gap.searches == ["s1", "s4"]
+    assert "europepmc" not in gap.description
+
+
+# --- ranking ----------------------------------------------------------------------------------------------------------
+
+
+def test_study_type_and_date_decide_between_equals_and_never_over_the_subject() -> None:
+    review = paper(1, study_type="Meta-Analysis", year=2024)
+    letter = paper(2, study_type="Letter", year=1990)
+    off_subject = paper(
+        3, study_type="Meta-Analysis", year=2025, title="Grip strength", abstract="CONCLUSIONS: Metformin eases grip."
+    )
+    order = [item.paper.reference for item in rank(QUESTION, [off_subject, letter, review])]
+    assert order == [ref(1), ref(2), ref(3)]
+
+
+def test_what_can_carry_no_claim_ranks_last() -> None:
+    ranked = rank(QUESTION, [paper(1, marks=frozenset({"retracted"})), paper(2, title="Grip", abstract="Grip.")])
+    assert [item.paper.reference for item in ranked] == [ref(2), ref(1)]
+
+
+def test_ranking_of_nothing_is_empty_and_a_question_without_words_ranks_all() -> None:
+    assert rank(QUESTION, []) == []
+    assert len(rank("???", [paper(1), paper(2)])) == 2
