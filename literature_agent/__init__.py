@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from literature_agent.agents.aggregator import LiteratureAggregator
-    from literature_agent.api import aggregate, aggregate_sync, fetch, fetch_sync, search, search_sync
+    from literature_agent.api import aggregate, aggregate_sync, fetch, fetch_sync, read, read_sync, search, search_sync
     from literature_agent.artifacts import CitationArtifact
     from literature_agent.custody import Event
     from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, SourceError
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from literature_agent.registry import ArtifactRegistry, Reference
     from literature_agent.render import render_text
-    from literature_agent.results import FetchResult, SearchResult
+    from literature_agent.results import FetchResult, FullText, SearchResult
     from literature_agent.settings import Settings
     from literature_agent.transport import limiter_for
 
@@ -36,6 +36,8 @@ __all__ = [
     "search_sync",
     "fetch",
     "fetch_sync",
+    "read",
+    "read_sync",
     # the sub-agent
     "LiteratureAggregator",
     "AggregationRequest",
@@ -48,6 +50,7 @@ __all__ = [
     "ResearchGap",
     "SearchResult",
     "FetchResult",
+    "FullText",
     "CitationArtifact",
     # references
     "ArtifactRegistry",
@@ -64,7 +67,7 @@ __all__ = [
 
 _HOMES = {
     "agents.aggregator": ("LiteratureAggregator",),
-    "api": ("aggregate", "aggregate_sync", "fetch", "fetch_sync", "search", "search_sync"),
+    "api": ("aggregate", "aggregate_sync", "fetch", "fetch_sync", "read", "read_sync", "search", "search_sync"),
     "artifacts": ("CitationArtifact",),
     "custody": ("Event",),
     "errors": ("ConfigurationError", "InvalidInputError", "LiteratureError", "SourceError"),
@@ -78,7 +81,7 @@ _HOMES = {
     ),
     "registry": ("ArtifactRegistry", "Reference"),
     "render": ("render_text",),
-    "results": ("FetchResult", "SearchResult"),
+    "results": ("FetchResult", "FullText", "SearchResult"),
     "settings": ("Settings",),
     "transport": ("limiter_for",),
 }

@@ -1,4 +1,4 @@
-"""The one-shot functions: `aggregate`, `search`, `fetch`, each with a `*_sync` twin."""
+"""The one-shot functions: `aggregate`, `search`, `fetch`, `read`, each with a `*_sync` twin."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from literature_agent.errors import InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
-from literature_agent.results import FetchResult, SearchResult
+from literature_agent.results import FetchResult, FullText, SearchResult
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import ALL, SOURCES, Source, find_source, sources_of_all
 from literature_agent.sync import run_in_own_loop
@@ -195,6 +195,39 @@ async def fetch(
 def fetch_sync(source: str, ids: str | Sequence[str], **options: Any) -> FetchResult:
     """`fetch`, for code that is not async; works inside a running event loop too."""
     return run_in_own_loop(lambda: fetch(source, ids, **options))
+
+
+async def read(
+    id_or_reference: str,
+    *,
+    sections: Sequence[str] | str | None = None,
+    max_characters: int | None = None,
+    registry: ArtifactRegistry | None = None,
+    settings: Settings | None = None,
+) -> FullText:
+    """The open full text of one article, or why there is none (`available`, `reason`, `trail`).
+
+    Args:
+        id_or_reference: PMID, PMCID, DOI, preprint id; with a registry also a reference that it holds.
+        sections: headings wanted, of any level; None: the whole body.
+        max_characters: most characters of section text.
+        registry: holds the article and its text.
+        settings: None: from the environment.
+
+    Raises:
+        InvalidInputError: no identifier of an article, or no section of that name; the message lists those there are.
+        SourceError: every route failed (`pmc_...`).
+    """
+    from literature_agent.federation import read as read_article
+
+    return await read_article(
+        id_or_reference, sections=sections, max_characters=max_characters, registry=registry, settings=settings
+    )
+
+
+def read_sync(id_or_reference: str, **options: Any) -> FullText:
+    """`read`, for code that is not async; works inside a running event loop too."""
+    return run_in_own_loop(lambda: read(id_or_reference, **options))
 
 
 def _held(result: R, registry: ArtifactRegistry | None) -> R:

@@ -7,8 +7,9 @@ identifiers, reference tokens and fence tags inside it are masked.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import NamedTuple
 
 from literature_agent.artifacts import (
@@ -18,12 +19,13 @@ from literature_agent.artifacts import (
     DetailedEuropePMCArticle,
     EuropePMCArticle,
     PMCArticle,
+    TextSection,
     study_type,
 )
 from literature_agent.ids import IdentifierKind, find_identifiers
 from literature_agent.outputs import LiteratureAggregationOutput
-from literature_agent.registry import text_hash
-from literature_agent.results import FetchResult, SearchResult
+from literature_agent.registry import StoredText, stored_texts, text_hash
+from literature_agent.results import FetchResult, FullText, SearchResult
 
 SNIPPET_CHARACTERS = 400
 
@@ -284,6 +286,87 @@ def view_fetch(
                 page.line(f"Linked: {relation} {other}")
         page.line(FENCE_CLOSE)
     return page.view()
+
+
+MOST_READ_CHARACTERS = 12_000
+"""Characters of full text in one tool result."""
+
+
+def view_full_text(
+    full: FullText,
+    reference: str,
+    *,
+    chosen: frozenset[int] | None = None,
+    missing: Sequence[str] = (),
+    tables: Sequence[str] = (),
+    lookup: Lookup | None = None,
+    limit: int = MOST_READ_CHARACTERS,
+) -> View:
+    """A full text as a model sees it: the outline, or the sections whose `id()` is in `chosen`, and tables by label.
+
+    Sections come whole and in document order until `limit` is reached; the one in which it ends is cut, and what is
+    left out is named.
+    """
+    page = _Page(lookup)
+    page.references.append(reference)
+    if not full.available or full.artifact is None:
+        page.line(f"No full text of {reference}: {full.reason or 'unknown reason'}")
+        for step in full.trail:
+            page.line(f"Tried: {step.route}: {step.result}" + (f" ({step.reason})" if step.reason else ""))
+        return page.view()
+    artifact = full.artifact
+    parts = _parts(full)
+    if chosen is None and not tables:
+        page.line(f"Full text of {reference} | {full.characters_total:,} characters | outline; ask by heading")
+        page.line(FENCE_OPEN)
+        for stored, _ in parts:
+            page.line(f"{masked(stored.section)} ({len(stored.text):,} characters)")
+        page.line(FENCE_CLOSE)
+        return page.view()
+    wanted = [
+        stored
+        for stored, section in parts
+        if (section is not None and chosen is not None and id(section) in chosen)
+        or (section is None and stored.section in tables)
+    ]
+    page.line(f"Full text of {reference} | {len(wanted)} of {len(parts)} parts")
+    for name in missing:
+        page.line(f"There is no section {name!r}; ask without sections for the outline.")
+    page.line(FENCE_OPEN)
+    left, left_out = limit, []
+    for stored in wanted:
+        if left <= 0:
+            left_out.append(stored.section)
+            continue
+        page.line(f"## {masked(stored.section)}")
+        end = len(stored.text) if len(stored.text) <= left else snippet_end(stored.text, left)
+        page.quote(artifact, reference, stored.section, stored.text, end)
+        left -= end
+        if end < len(stored.text):
+            left = 0
+            left_out.append(f"rest of {stored.section}")
+    page.line(FENCE_CLOSE)
+    if left_out:
+        page.line(f"Left out for length, ask for them by heading: {masked('; '.join(left_out))}")
+    return page.view()
+
+
+def _parts(full: FullText) -> list[tuple[StoredText, TextSection | None]]:
+    """The stored texts of a full text, in order, each with its section; tables and figures have none."""
+    assert full.artifact is not None  # the caller has a text
+    sections = [section for section in _walk((*full.sections, *full.back_sections)) if section.text]
+    texts = [text for text in stored_texts(full.artifact, full) if not _of_record(text.section)]
+    return list(zip_longest(texts, sections[: len(texts)]))
+
+
+def _walk(sections: Iterable[TextSection]) -> Iterator[TextSection]:
+    for section in sections:
+        yield section
+        yield from _walk(section.sections)
+
+
+def _of_record(section: str) -> bool:
+    return section in ("title", "abstract") or section.startswith("abstract/")
 
 
 def _details(artifact: CitationArtifact) -> Iterator[str]:

@@ -19,7 +19,7 @@ from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.run import Run
-from literature_agent.custody import Call, Shown
+from literature_agent.custody import READ_TOOL, Call, Shown
 from literature_agent.sources import Source
 
 TOOL_RETRIES = 3
@@ -47,6 +47,19 @@ References = Annotated[
 
 async def _fetch(references: References) -> str:
     raise NotImplementedError  # carried out by custody, see CustodyToolset.call_tool
+
+
+async def read_pmc_full_text(
+    reference: Annotated[str, Field(description="Reference copied exactly from a tool result.")],
+    sections: Annotated[
+        list[str],
+        BeforeValidator(_as_list),
+        Field(default_factory=list, description="Headings wanted, as in the outline; tables by label (`Table 2`)."),
+    ],
+) -> str:
+    """Read the open full text of one paper. Without `sections` it gives the outline: headings with their length; then
+    ask for the sections you need. Says why, where no full text can be read."""
+    raise NotImplementedError  # carried out by custody
 
 
 async def current_time() -> str:
@@ -102,5 +115,6 @@ def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
             )
             tools.append(Tool(_fetch, name=source.fetch_tool, description=description, takes_ctx=False))
             names.add(source.fetch_tool)
+    tools.append(Tool(read_pmc_full_text, name=READ_TOOL, takes_ctx=False))
     tools.append(Tool(current_time, takes_ctx=False))
     return CustodyToolset(FunctionToolset(tools, max_retries=TOOL_RETRIES))

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from literature_agent.custody.events import Event, EventKind, Observer
-from literature_agent.custody.gate import Call, Custody, Shown
+from literature_agent.custody.gate import READ_TOOL, Call, Custody, Shown
 
-__all__ = ["Call", "Custody", "Event", "EventKind", "Observer", "Shown"]
+__all__ = ["READ_TOOL", "Call", "Custody", "Event", "EventKind", "Observer", "Shown"]

@@ -18,18 +18,21 @@ from typing import Any, Literal, TypeVar
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.events import Event, Observer
 from literature_agent.errors import InvalidInputError, LiteratureError
+from literature_agent.federation import ids_of_records, read_full_text, sections_named
 from literature_agent.ids import identify
 from literature_agent.integrity import Desk
 from literature_agent.ledger import Ledger, SearchRecord
 from literature_agent.outputs import AggregationRequest
 from literature_agent.registry import ArtifactRegistry
-from literature_agent.results import ErrorInfo, FetchResult, SearchResult
+from literature_agent.results import ErrorInfo, FetchResult, FullText, SearchResult
 from literature_agent.sources import Source, SourceTools
 from literature_agent.sources._text import first_day, last_day, parse_partial_date
 from literature_agent.transport import Progress, Transport
-from literature_agent.views import View, view_fetch, view_search
+from literature_agent.views import View, view_fetch, view_full_text, view_search
 
 T = TypeVar("T")
+
+READ_TOOL = "read_pmc_full_text"
 
 # Filters of the request that are applied to every search of a source that can apply them.
 _REQUEST_FILTERS = ("date_from", "date_to", "since_entry_date", "languages", "publication_types")
@@ -53,7 +56,7 @@ class Shown:
 
     outcome: Literal["ok", "correction", "fact"]
     text: str
-    result: SearchResult | FetchResult | None = None
+    result: SearchResult | FetchResult | FullText | None = None
 
 
 @dataclass
@@ -87,6 +90,8 @@ class Custody:
         """Carry out the agent's tool `tool`. Never raises for anything a source or an argument can do wrong."""
         if tool == "current_time":
             return Shown("ok", self.now().strftime("%Y-%m-%d %H:%M UTC (%A)"))
+        if tool == READ_TOOL:
+            return await self._read(arguments["reference"], arguments.get("sections") or [], call)
         for source in sorted(self.sources, key=lambda source: not source.takes(arguments)):
             if tool == source.search_tool:
                 return await self._search(source, dict(arguments), call, origin="planned")
@@ -264,7 +269,7 @@ class Custody:
         for raw in dict.fromkeys(written):
             reference = self.desk.shown(raw)
             if reference is None:
-                problems.append(self._not_a_shown_reference(raw, source))
+                problems.append(self._not_a_shown_reference(raw, source.search_tool))
                 continue
             identifier = self._identifier_for(source, reference)
             if identifier is None:
@@ -273,12 +278,12 @@ class Custody:
                 wanted[identifier] = reference
         return wanted, problems
 
-    def _not_a_shown_reference(self, raw: str, source: Source) -> str:
+    def _not_a_shown_reference(self, raw: str, tool: str) -> str:
         identifier = identify(raw)
         if identifier is not None:
             return (
                 f"{raw!r} is an identifier; this tool takes references only. "
-                f"{source.search_tool} with the query {raw!r} shows its reference, if it is there."
+                f"{tool} with the query {raw!r} shows its reference, if it is there."
             )
         meant = self.desk.meant(raw)
         if meant is not None:
@@ -302,6 +307,39 @@ class Custody:
             for linked in self.registry.linked(reference)
             if self.ledger.is_shown(linked.reference)
         ]
+
+    # --- read ---
+
+    async def _read(self, written: str, sections: Sequence[str], call: Call) -> Shown:
+        reference = self.desk.shown(written)
+        if reference is None:
+            return Shown("correction", self._not_a_shown_reference(written, "a search"))
+        ids = ids_of_records(self.registry.copies(reference))
+        if not ids:
+            return Shown("fact", f"{reference} has no full text that could be looked for: no identifier is known.")
+        async with self._in_order() as my_turn:
+            held = self.registry.full_text(reference)
+            full, error = (held, None) if held else await _outcome(read_full_text(self.transport, ids))
+            await my_turn()
+            if error is not None:
+                self.ledger.record_read(call.id, call.turn, call.index, source="pmc", error=error)
+                return self._refusal(f"{READ_TOOL} | failed", error)
+            assert full is not None
+            if full.available and held is None:
+                self.registry.hold_full_text(full)
+            self.ledger.record_read(
+                call.id, call.turn, call.index, source="pmc", references=[reference] if full.available else []
+            )
+            tables = [table.label for table in full.tables if table.label]
+            asked_tables = [f"table/{label}" for label in tables if _folded(label) in {_folded(s) for s in sections}]
+            names = [name for name in sections if _folded(name) not in {_folded(label) for label in tables}]
+            chosen, missing = sections_named(full, names) if names else (None, [])
+            view = view_full_text(
+                full, reference, chosen=chosen, missing=missing, tables=asked_tables, lookup=self.desk.work_of
+            )
+            self._show(view)
+            self.tell(Event(kind="article_read", text="Full text read" if full.available else "No full text"))
+            return Shown("ok", view.text, full)
 
     # --- shared ---
 
@@ -359,6 +397,10 @@ def _nudge(search_id: str, record: SearchRecord | None) -> str:
         f"This is the same search as {search_id}, which {ended}; nothing was asked again. "
         "Use what it gave, ask for its next page, change the query, or submit the answer."
     )
+
+
+def _folded(name: str) -> str:
+    return " ".join(name.casefold().replace(".", " ").split())
 
 
 async def _outcome(call: Awaitable[T]) -> tuple[T | None, LiteratureError | None]:

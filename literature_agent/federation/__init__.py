@@ -13,6 +13,7 @@ from literature_agent.federation.search_all import (
     require_any,
     search_all,
 )
+from literature_agent.federation.sections import sections_named
 
 __all__ = [
     "ConvertedId",
@@ -28,4 +29,5 @@ __all__ = [
     "read_full_text",
     "require_any",
     "search_all",
+    "sections_named",
 ]

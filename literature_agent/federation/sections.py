@@ -66,6 +66,12 @@ def fitted(full: FullText, wanted: Sequence[str], max_characters: int | None) ->
     )
 
 
+def sections_named(full: FullText, names: Sequence[str]) -> tuple[frozenset[int], list[str]]:
+    """`id()` of each section of those names with all inside it, and the names that are none."""
+    body, back, missing = _selected(full.sections, full.back_sections, names_of(names))
+    return frozenset(id(section) for _, section in walk((*body, *back))), missing
+
+
 def whole_characters(text: str, most: int) -> str:
     """The first `most` characters, or a few less: no letter is parted from its marks, no emoji taken apart."""
     if len(text) <= most:
