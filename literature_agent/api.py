@@ -10,7 +10,7 @@ from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, Li
 from literature_agent.results import FetchResult, FullText, SearchResult
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import ALL, SOURCES, Source, find_source, sources_of_all
-from literature_agent.sync import run_in_own_loop
+from literature_agent.agents.sync import run_in_own_loop
 
 if TYPE_CHECKING:
     from pydantic_ai import CancellationToken

@@ -16,7 +16,7 @@ PACKAGE = ROOT / "literature_agent"
 
 # A module imports only from rooms before its own.
 ROOMS = (
-    *("errors", "ids", "settings", "prompts", "sync"),
+    *("errors", "ids", "settings", "prompts"),
     *("artifacts", "results"),
     *("registry", "ledger"),
     "outputs",

@@ -22,6 +22,7 @@ from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
 from literature_agent.agents.run import Ending, Run
+from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError
@@ -38,7 +39,7 @@ from literature_agent.prompts import load_prompt
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import Source, select_sources
-from literature_agent.sync import run_in_own_loop
+from literature_agent.sources._text import date_bounds, parse_partial_date
 from literature_agent.transport import Transport
 from literature_agent.views import view_output
 
@@ -247,9 +248,11 @@ def read_request(question: str | AggregationRequest, limits: dict[str, Any]) -> 
             request = AggregationRequest(question=question, **_given(limits))
         except ValidationError as refused:
             first = refused.errors(include_url=False)[0]
-            raise InvalidInputError(
-                f"{'.'.join(str(part) for part in first['loc'])}={first['input']!r}: {first['msg']}."
-            ) from None
+            name, value = ".".join(str(part) for part in first["loc"]), repr(first["input"])
+            raise InvalidInputError(f"{name}={value[:80]}: {first['msg']}.") from None
+    date_bounds(request.date_from, request.date_to, source="request")
+    if request.since_entry_date is not None:
+        parse_partial_date(request.since_entry_date, name="since_entry_date", source="request")
     text = request.question.strip()
     if not any(character.isalnum() for character in text):
         raise InvalidInputError("The question is empty.", recovery="Ask a question in words.")

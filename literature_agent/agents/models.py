@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from pydantic_ai import models
 from pydantic_ai.exceptions import UserError
 
 from literature_agent.errors import ConfigurationError, InvalidInputError
 
 EXTRACTIVE = "extractive"
+_KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_)?KEY\b")
 EXTRACTIVE_NOTE = (
     "No language model was used: the answer was put together by the `extractive` stand-in, which selects sentences "
     "from abstracts by rule. Give a model for a written synthesis."
@@ -37,13 +40,19 @@ def resolve_model(model: models.Model | str) -> models.Model:
                 f"No provider knows the model {name!r}.",
                 recovery="Write it as provider:model, for example `openai:gpt-5.2`, or use `extractive`.",
             ) from None
+        key = _KEY.search(message)
+        if key is not None:
+            raise ConfigurationError(
+                f"The model {name!r} needs the key {key.group()}, which is not set.",
+                recovery=f"Set {key.group()}, or use the model `extractive`.",
+            ) from None
         raise ConfigurationError(
-            f"The model {name!r} can't be used: {message}", recovery="Set the key that the message names."
+            f"The model {name!r} can't be used: {message[:300]}", recovery="Mend what the message names."
         ) from None
-    except ImportError as missing:
+    except ImportError:
         provider = name.split(":", 1)[0]
         raise ConfigurationError(
-            f"The model {name!r} needs a package that is not installed ({' '.join(str(missing).split())[:200]}).",
+            f"The model {name!r} needs the package of its provider, which is not installed.",
             recovery=f"Install the extra: pip install 'literature-agent[{provider}]'.",
         ) from None
 

@@ -161,7 +161,7 @@ def _sources(settings: Settings, offline: bool) -> Iterator[Finding]:
             yield Finding(source.label, "warning", "Switched off in the settings.")
     if offline:
         return
-    from literature_agent.sync import run_in_own_loop
+    from literature_agent.agents.sync import run_in_own_loop
 
     yield from run_in_own_loop(lambda: _ask_all(enabled, settings))
 

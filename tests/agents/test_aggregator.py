@@ -16,6 +16,7 @@ from literature_agent import (
     AggregationRequest,
     ArtifactRegistry,
     Budget,
+    ConfigurationError,
     Event,
     GivenSearch,
     InvalidInputError,
@@ -469,3 +470,28 @@ async def test_one_list_value_or_json_text_is_understood_as_a_list(settings: Set
 
     output = await run(scripted_model(SEARCH, bare, cite_first), settings)
     assert output.articles_analyzed == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"date_from": "2020", "date_to": "2010"}, "2020"),
+        ({"date_from": "yesterday"}, "yesterday"),
+        ({"date_to": "2020-02-31"}, "2020-02-31"),
+        ({"since_entry_date": "soon"}, "soon"),
+    ],
+)
+async def test_impossible_dates_are_refused_before_anything_is_asked(
+    settings: Settings, sandbox: SandboxServer, limits: dict[str, Any], words: str
+) -> None:
+    asked = len(sandbox.requests)
+    with pytest.raises(InvalidInputError, match=words):
+        await run(scripted_model(SEARCH), settings, **limits)
+    assert len(sandbox.requests) == asked
+
+
+def test_a_missing_key_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY") as refused:
+        LiteratureAggregator("openai:gpt-5.2", settings=settings)
+    assert refused.value.message.count(".") <= 2
