@@ -22,6 +22,7 @@ from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
 from literature_agent.agents.run import Ending, Run
+from literature_agent.agents.schemas import prepare_flat
 from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Event, Observer
@@ -161,7 +162,7 @@ class LiteratureAggregator:
             )
             return ToolReturn(view_output(output, max_characters), metadata=output)
 
-        return Tool(literature_aggregator, name=name, takes_ctx=True)
+        return Tool(literature_aggregator, name=name, takes_ctx=True, prepare=prepare_flat)
 
     @asynccontextmanager
     async def _open(

@@ -15,9 +15,11 @@ from pydantic_ai.exceptions import UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RunUsage
 
 from literature_agent.agents.run import Ending, Run
+from literature_agent.agents.schemas import prepare_flat
 from literature_agent.custody import Event
 from literature_agent.outputs import Budget
 from literature_agent.prompts import load_prompt
@@ -32,7 +34,13 @@ _FRUITLESS = 10
 
 
 class Conduct(AbstractCapability[Run]):
-    """Adds the status line, and turns the end of a budget into a closing turn."""
+    """Adds the status line, turns the end of a budget into a closing turn, and keeps tool schemas flat."""
+
+    async def prepare_tools(self, ctx: RunContext[Run], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        return [await prepare_flat(ctx, definition) for definition in tool_defs]
+
+    async def prepare_output_tools(self, ctx: RunContext[Run], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        return [await prepare_flat(ctx, definition) for definition in tool_defs]
 
     async def before_model_request(
         self, ctx: RunContext[Run], request_context: ModelRequestContext

@@ -1,0 +1,110 @@
+"""Every schema a model is sent, against the rules of the providers (K099, K100)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.profiles.google import GoogleJsonSchemaTransformer
+from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
+from pydantic_ai.tools import ToolDefinition
+
+from literature_agent import LiteratureAggregator, Settings
+
+
+async def definitions(settings: Settings) -> list[ToolDefinition]:
+    """The tools of the agent, its output tool, and the tool that a parent gets, as they are sent."""
+    sent: list[ToolDefinition] = []
+
+    def look(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        sent.extend([*info.function_tools, *info.output_tools])
+        return ModelResponse(parts=[TextPart("done")])
+
+    aggregator = LiteratureAggregator(FunctionModel(look), settings=settings)
+    await aggregator.run("What is known about metformin?")
+    parent: Agent[None, str] = Agent(FunctionModel(look), deps_type=type(None), tools=[aggregator.as_tool()])
+    await parent.run("Ask.")
+    distinct = {definition.name: definition for definition in sent}
+    assert {"search_pubmed", "fetch_pubmed", "submit_answer", "literature_aggregator"} <= set(distinct)
+    return list(distinct.values())
+
+
+def nodes(schema: Any, *, names: bool = False) -> Iterator[dict[str, Any]]:
+    if isinstance(schema, list):
+        for item in schema:
+            yield from nodes(item)
+    elif isinstance(schema, dict):
+        if not names:
+            yield schema
+        for key, value in schema.items():
+            if names or key not in ("default", "enum", "const", "required"):
+                yield from nodes(value, names=key == "properties" and not names)
+
+
+def depth(schema: Any) -> int:
+    """Levels of objects inside objects."""
+    if isinstance(schema, list):
+        return max((depth(item) for item in schema), default=0)
+    if not isinstance(schema, dict):
+        return 0
+    return (schema.get("type") == "object") + max((depth(value) for value in schema.values()), default=0)
+
+
+async def test_schemas_are_flat_and_closed(settings: Settings) -> None:
+    """K099, K100: no references, no free-form objects, no formats; nesting of at most two levels."""
+    for definition in await definitions(settings):
+        schema = definition.parameters_json_schema
+        assert schema["type"] == "object", definition.name
+        assert depth(schema) <= 3, definition.name
+        for node in nodes(schema):
+            assert not {"$ref", "$defs", "format", "patternProperties", "oneOf", "allOf", "not"} & set(node), node
+            assert node.get("additionalProperties", False) is False
+            if node.get("type") == "array":
+                assert "items" in node
+
+
+async def test_every_parameter_is_typed_and_described(settings: Settings) -> None:
+    for definition in await definitions(settings):
+        assert definition.description, definition.name
+        for name, schema in definition.parameters_json_schema.get("properties", {}).items():
+            assert "type" in schema or "anyOf" in schema or "enum" in schema, f"{definition.name}.{name}"
+
+
+@pytest.mark.parametrize("transformer", [OpenAIJsonSchemaTransformer, GoogleJsonSchemaTransformer])
+async def test_the_transformers_of_strict_providers_take_every_schema(settings: Settings, transformer: Any) -> None:
+    for definition in await definitions(settings):
+        walked = transformer(definition.parameters_json_schema, strict=True).walk()
+        assert walked["type"] == "object"
+        if transformer is OpenAIJsonSchemaTransformer:
+            for node in nodes(walked):
+                if node.get("type") == "object" and "properties" in node:
+                    assert node["additionalProperties"] is False
+                    assert set(node["required"]) == set(node["properties"])
+
+
+async def test_names_fit_every_provider(settings: Settings) -> None:
+    """Letters, digits and underscores, at most 64 characters."""
+    for definition in await definitions(settings):
+        assert definition.name.isidentifier()
+        assert len(definition.name) <= 64
+        for name in definition.parameters_json_schema.get("properties", {}):
+            assert name.isidentifier()
+
+
+async def test_instructions_and_tools_are_the_same_in_every_turn(settings: Settings) -> None:
+    """Constant within a run, so that provider caches hold."""
+    sent: list[tuple[str | None, list[str]]] = []
+
+    def look(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        from pydantic_ai.messages import ToolCallPart
+
+        sent.append((info.instructions, [repr(tool.parameters_json_schema) for tool in info.function_tools]))
+        return ModelResponse(parts=[ToolCallPart("search_pubmed", {"query": f"metformin OR w{len(messages)}"})])
+
+    await LiteratureAggregator(FunctionModel(look), settings=settings).run("What is known about metformin?")
+    assert len(sent) > 3
+    assert all(each == sent[0] for each in sent)
