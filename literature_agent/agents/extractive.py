@@ -34,6 +34,7 @@ from literature_agent.agents.plan import (
     narrower_query,
     plan_question,
     related_query,
+    scanning_query,
     simpler_query,
     wider_queries,
 )
@@ -229,9 +230,12 @@ class _Desk:
         seen = [search for search in self.said.searches if search.tool == searcher.tool.name]
         if not asked:
             if self.search_turns < _SEARCH_TURNS:
-                yield _Wanted(first_query(self.plan, searcher.grammar))
+                make = scanning_query if searcher.needs_dates else first_query
+                yield _Wanted(make(self.plan, searcher.grammar))
         elif asked[-1].refused:
             yield _Wanted(simpler_query(self.plan))
+        elif searcher.needs_dates:
+            return
         elif not any(search.asked.status != "failed" for search in seen):
             # The source failed after all retries of the transport: asking again would only wait again.
             return

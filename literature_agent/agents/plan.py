@@ -275,6 +275,12 @@ def wider_queries(plan: Plan, grammar: Grammar, step: int) -> list[str]:
     return []
 
 
+def scanning_query(plan: Plan, grammar: Grammar) -> str:
+    """The one query for a source that reads a whole window of dates for each: any two concepts, by word beginnings."""
+    first = plan.first
+    return grammar.any_two_of(first, "truncated") if len(first) > 2 else grammar.all_of(first, "truncated")
+
+
 def simpler_query(plan: Plan) -> str:
     """For a source that refused a query: the one or two most specific words, without any syntax."""
     return " ".join(concept.names[0] for concept in plan.concepts[:2]) or " ".join(plan.words[:2])
