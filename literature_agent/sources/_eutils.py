@@ -74,7 +74,7 @@ def is_empty_id_list(answer: Answer) -> bool:
 
 
 def read_json(answer: Answer, source: str, name: str) -> dict[str, Any]:
-    """The JSON object that E-utilities answered.
+    """The JSON object `name` that E-utilities answered.
 
     Lenient about raw line breaks inside strings, which NCBI writes into its error texts.
 
@@ -82,6 +82,40 @@ def read_json(answer: Answer, source: str, name: str) -> dict[str, Any]:
         TransientAnswer: a passing fault, worth asking again.
         SourceError: `<source>_configuration` for a refused key, `<source>_invalid_input` with NCBI's own reason.
     """
+    inner = _member(answer, source, name)
+    if not isinstance(inner, dict):
+        raise unusable(answer, source)
+    return inner
+
+
+def read_link_sets(answer: Answer, source: str) -> list[dict[str, Any]]:
+    """The link sets that ELink answered as JSON.
+
+    Raises:
+        TransientAnswer, SourceError: as `read_json`; also for an error inside a set.
+    """
+    sets = _member(answer, source, "linksets")
+    if not isinstance(sets, list):
+        raise unusable(answer, source)
+    for one in sets:
+        if (message := _error_member(one)) is not None:
+            raise fault(message, answer, source)
+    return [one for one in sets if isinstance(one, dict)]
+
+
+def linked_ids(sets: Sequence[dict[str, Any]], link_name: str, target: str) -> list[str]:
+    """The identifiers of one link out of link sets, as written, each once: text, or objects where scores were asked."""
+    found: list[str] = []
+    for one in sets:
+        for links in one.get("linksetdbs") or ():
+            if not isinstance(links, dict) or links.get("linkname") != link_name or links.get("dbto", target) != target:
+                continue
+            for link in links.get("links") or ():
+                found.append(str(link.get("id", "") if isinstance(link, dict) else link))
+    return list(dict.fromkeys(found))
+
+
+def _member(answer: Answer, source: str, name: str) -> object:
     data = _parse_json(answer.body)
     if not isinstance(data, dict):
         check_answer(answer, source)
@@ -91,7 +125,7 @@ def read_json(answer: Answer, source: str, name: str) -> dict[str, Any]:
         message = _error_member(member)
         if message is not None:
             raise fault(message, answer, source)
-    if not isinstance(inner, dict) or answer.status != 200:
+    if answer.status != 200:
         raise unusable(answer, source)
     return inner
 

@@ -73,7 +73,7 @@ def parse_search(body: bytes, *, detailed: bool = False) -> SearchPage:
         InvalidInputError: the server refused the request (`errCode`).
         SourceError: `europepmc_invalid_response`: none of the rows could be read.
     """
-    envelope = _envelope(body)
+    envelope = read_envelope(body)
     rows = inside("result")(envelope.get("resultList"))
     articles: list[EuropePMCArticle] = []
     unreadable: list[str] = []
@@ -88,7 +88,7 @@ def parse_search(body: bytes, *, detailed: bool = False) -> SearchPage:
     request = envelope.get("request")
     echo = request.get("internalQuery") or request.get("queryString") if isinstance(request, dict) else None
     return SearchPage(
-        total=_hit_count(envelope),
+        total=read_hit_count(envelope),
         rows=len(rows),
         articles=tuple(articles),
         unreadable=tuple(unreadable),
@@ -104,8 +104,8 @@ def parse_article(body: bytes) -> DetailedEuropePMCArticle | None:
         TransientAnswer, InvalidInputError: as `parse_search`.
         SourceError: `europepmc_invalid_response`: the record cannot be read.
     """
-    envelope = _envelope(body)
-    _hit_count(envelope)
+    envelope = read_envelope(body)
+    read_hit_count(envelope)
     row = envelope.get("result")
     if not row:
         return None
@@ -117,7 +117,7 @@ def parse_article(body: bytes) -> DetailedEuropePMCArticle | None:
     return article
 
 
-def _envelope(body: bytes) -> dict[str, Any]:
+def read_envelope(body: bytes) -> dict[str, Any]:
     try:
         envelope = json.loads(body)
     except (ValueError, RecursionError):
@@ -134,7 +134,7 @@ def _envelope(body: bytes) -> dict[str, Any]:
     return envelope
 
 
-def _hit_count(envelope: dict[str, Any]) -> int:
+def read_hit_count(envelope: dict[str, Any]) -> int:
     count = envelope["hitCount"]
     if isinstance(count, str) and count.isascii() and count.isdigit() and len(count) < 16:
         count = int(count)

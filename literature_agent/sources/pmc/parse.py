@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from literature_agent.artifacts import PMCArticle
 from literature_agent.errors import SourceError, source_error
 from literature_agent.ids import normalise_doi, normalise_pmcid, normalise_pmid
-from literature_agent.sources._eutils import check_answer, fault, is_empty_id_list, unusable
+from literature_agent.sources._eutils import check_answer, is_empty_id_list, linked_ids, read_link_sets
 from literature_agent.sources._jats import JatsSet, parse_jats
 from literature_agent.sources._text import one_line, printed_date
 from literature_agent.transport.messages import Answer, TransientAnswer
@@ -149,30 +149,8 @@ def read_links(answer: Answer) -> tuple[str, ...]:
     Raises:
         TransientAnswer, SourceError: as the E-utilities' error shapes say.
     """
-    data = _json(answer)
-    if not isinstance(data, dict):
-        check_answer(answer, NAME)
-        raise unusable(answer, NAME)
-    message = data.get("ERROR") or data.get("error")
-    if isinstance(message, str) and message.strip():
-        raise fault(message, answer, NAME)
-    sets = data.get("linksets")
-    if not isinstance(sets, list) or answer.status != 200:
-        raise unusable(answer, NAME)
-    found: list[str] = []
-    for link_set in sets:
-        for links in _dicts(link_set, "linksetdbs"):
-            if links.get("linkname") == "pubmed_pmc" and links.get("dbto", "pmc") == "pmc":
-                for link in links.get("links") or ():
-                    digits = str(link.get("id", "")) if isinstance(link, dict) else str(link)
-                    if pmcid := normalise_pmcid(f"PMC{digits}"):
-                        found.append(pmcid)
-    return tuple(dict.fromkeys(found))
-
-
-def _dicts(holder: object, name: str) -> Sequence[dict[str, Any]]:
-    listed = holder.get(name) if isinstance(holder, dict) else None
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    digits = linked_ids(read_link_sets(answer, NAME), "pubmed_pmc", "pmc")
+    return tuple(pmcid for one in digits if (pmcid := normalise_pmcid(f"PMC{one}")))
 
 
 def _json(answer: Answer) -> Any:

@@ -1,0 +1,95 @@
+"""Asks Europe PMC which records cite one (`/citations`) and which it cites (`/references`).
+
+Both are lists of short records without abstracts, in pages by number. Works that Europe PMC could not match to a record
+have no identifier: they are counted, not listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import quote
+
+from literature_agent.sources._text import clean_text, year_of
+from literature_agent.sources.europepmc.client import require_data
+from literature_agent.sources.europepmc.parse import NAME, read_envelope, read_hit_count
+from literature_agent.sources.europepmc.upstream import inside
+from literature_agent.transport import Answer, Request, TransientAnswer, Transport
+
+CitationKind = Literal["citations", "references"]
+PAGE = 1000
+"""Records of one page, the most there may be."""
+
+_MEMBERS: dict[CitationKind, tuple[str, str]] = {
+    "citations": ("citationList", "citation"),
+    "references": ("referenceList", "reference"),
+}
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One record of a list; `id_text` is what `fetch` takes."""
+
+    id_text: str
+    year: int | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The first page of a list, in Europe PMC's order."""
+
+    total: int
+    records: tuple[Listed, ...]
+    unmatched: int = 0
+    """Works of this page that have no record."""
+
+
+def listing_request(kind: CitationKind, source: str, epmc_id: str) -> Request:
+    """`GET /{source}/{id}/citations` or `/references`, the first page."""
+    path = f"{quote(source, safe='')}/{quote(epmc_id, safe='')}/{kind}"
+    params = (("page", "1"), ("pageSize", str(PAGE)), ("format", "json"))
+    return Request(NAME, "europepmc", path, params=params, accept="application/json")
+
+
+def parse_listing(body: bytes, kind: CitationKind) -> Listing:
+    """The list in an answer.
+
+    Raises:
+        TransientAnswer: a broken answer, or a count without its records.
+        InvalidInputError: the server refused the request.
+    """
+    envelope = read_envelope(body)
+    total = read_hit_count(envelope)
+    outer, inner = _MEMBERS[kind]
+    rows = inside(inner)(envelope.get(outer))
+    if total and not rows:
+        raise TransientAnswer("records are counted, but none is listed", kind="invalid_response")
+    found: dict[str, Listed] = {}
+    unmatched = 0
+    for row in rows:
+        name = _id_text(row)
+        if name is None:
+            unmatched += 1
+        else:
+            found.setdefault(name, Listed(name, year_of(str(row.get("pubYear") or ""))))
+    return Listing(total, tuple(found.values()), unmatched)
+
+
+async def listed(transport: Transport, kind: CitationKind, source: str, epmc_id: str) -> Listing:
+    """The records that cite, or are cited by, the record `source`/`epmc_id`.
+
+    Raises:
+        SourceError: Europe PMC gave no usable answer.
+    """
+
+    def read(answer: Answer) -> Listing:
+        return parse_listing(require_data(answer), kind)
+
+    return await transport.send(listing_request(kind, source, epmc_id), read)
+
+
+def _id_text(row: object) -> str | None:
+    if not isinstance(row, dict) or not row.get("id") or not row.get("source"):
+        return None
+    source, number = clean_text(str(row["source"])).upper(), clean_text(str(row["id"]))
+    return number if source in ("MED", "PMC", "PPR") else f"{source}:{number}"
