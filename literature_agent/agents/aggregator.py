@@ -19,6 +19,7 @@ from literature_agent.agents.answer import write_answer
 from literature_agent.agents.briefing import brief
 from literature_agent.agents.compose import compose
 from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
+from literature_agent.agents.door import open_door
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
 from literature_agent.agents.run import Ending, Run
@@ -200,11 +201,14 @@ class LiteratureAggregator:
         draft: AggregationDraft | None = None
         try:
             with transport.deadline(budget.deadline_s) if budget.deadline_s else nullcontext():
-                given = [
+                opened = await open_door(custody, run.request.question)
+                run.unresolved = opened.unresolved
+                given = [*opened.given]
+                given += [
                     await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)
                 ]
                 result = await self.agent.run(
-                    brief(run.request, [source.name for source in custody.sources], given),
+                    brief(run.request, [source.name for source in custody.sources], given, question=opened.question),
                     deps=run,
                     model=model,
                     usage=usage,

@@ -121,6 +121,7 @@ def _limitations(
         found.append(ending.sentence)
     if model == EXTRACTIVE:
         found.append(EXTRACTIVE_NOTE)
+    found += run.unresolved
     found += [f"{failure.source} failed: {failure.message}" for failure in run.ledger.failures()]
     asked = {source.source for source in coverage if source.asked}
     not_asked = [source.name for source in run.custody.sources if source.name not in asked]

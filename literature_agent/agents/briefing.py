@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from literature_agent.outputs import AggregationRequest
 
 
-def brief(request: AggregationRequest, sources: Sequence[str], given: Sequence[str] = ()) -> str:
-    """Question, sources, limits, and what code has already found (`given`: views of door and given searches)."""
-    lines = ["<question>", request.question.strip(), "</question>", f"Sources: {', '.join(sources)}"]
+def brief(
+    request: AggregationRequest, sources: Sequence[str], given: Sequence[str] = (), *, question: str | None = None
+) -> str:
+    """Question (with references for identifiers), sources, limits, and what code has found (`given`)."""
+    lines = ["<question>", (question or request.question).strip(), "</question>", f"Sources: {', '.join(sources)}"]
     lines.append(f"Articles: at most {request.max_articles}")
     if request.date_from or request.date_to:
         lines.append(f"Published: {request.date_from or 'any time'} to {request.date_to or 'today'} (applied by code)")

@@ -36,6 +36,8 @@ class Run:
     """Calls of search and fetch tools so far, counted when they are opened."""
     ending: Ending | None = None
     closing_turns: int = 0
+    unresolved: tuple[str, ...] = ()
+    """A sentence for each identifier in the question that was not resolved."""
     last_draft: AggregationDraft | None = field(default=None)
     """The newest draft that could be read, whether or not it passed the checks."""
 

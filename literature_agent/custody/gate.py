@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.events import Event, Observer
-from literature_agent.errors import InvalidInputError, LiteratureError
+from literature_agent.errors import InvalidInputError, LiteratureError, source_error
 from literature_agent.federation import ids_of_records, read_full_text, sections_named
 from literature_agent.ids import identify
 from literature_agent.integrity import Desk
@@ -107,6 +107,20 @@ class Custody:
             raise InvalidInputError(f"A given search names the source {source_name!r}: use one of {known}.")
         shown = await self._search(source, {"query": query}, Call(f"given-{number}", 0, number), origin="given")
         return shown.text
+
+    async def resolve(self, source: Source, values: Sequence[str]) -> tuple[str, LiteratureError | None]:
+        """Fetch records by identifier, for code at the door: hold, log and show them, and give their view."""
+        call_id = self.ledger.next_call_id("door")
+        result, error = await _outcome(self._tools[source.name].fetch(list(values)))
+        if error is not None or result is None:
+            self.ledger.record_fetch(call_id, source=source.name, asked=len(values), error=error)
+            return "", error
+        references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
+        self.ledger.record_fetch(call_id, source=source.name, asked=len(values), references=references)
+        view = view_fetch(result, references, lookup=self.desk.work_of, marked=self.registry.find)
+        self._show(view)
+        failure = next(iter(result.failed.values()), None)
+        return view.text, None if failure is None else source_error(source.name, "unreachable", failure.message)
 
     def now(self) -> datetime:
         return self.transport.now()

@@ -1,0 +1,64 @@
+"""Identifiers in the question are resolved by code and reach the model as references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent.sandbox import SandboxServer
+from literature_agent.testing import Calls, Seen, scripted_model, submit
+
+
+@pytest.fixture(autouse=True)
+def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
+    yield
+    sandbox.faults.clear()
+
+
+async def ask(settings: Settings, question: str) -> tuple[LiteratureAggregationOutput, str]:
+    heard: list[str] = []
+
+    def answer(seen: Seen) -> Calls:
+        heard.append(seen.texts[0])
+        if not seen.references:
+            return submit("Nothing.")
+        return submit(f"It is shown {seen.references[0]}.", [seen.references[0]])
+
+    def search(seen: Seen) -> Calls:
+        return [("search_pubmed", {"query": "metformin"})]
+
+    model = scripted_model(search, answer)
+    return await LiteratureAggregator(model, settings=settings).run(question), heard[0]
+
+
+@pytest.mark.parametrize(
+    "named", ["PMID 90000101", "doi:10.5555/synthetic.90000101", "https://pubmed.ncbi.nlm.nih.gov/90000101/"]
+)
+async def test_an_identifier_becomes_a_reference_with_its_record(settings: Settings, named: str) -> None:
+    output, heard = await ask(settings, f"What does {named} say about cognition?")
+    assert "90000101" not in heard
+    assert "What does «artifact:link:cite~" in heard
+    assert "Abstract (whole):" in heard
+    assert getattr(output.relevant_articles[0], "pmid", None) == "90000101"
+    assert output.question == f"What does {named} say about cognition?"
+    assert output.articles_analyzed == 1
+
+
+async def test_what_can_not_be_resolved_is_named_in_limitations(settings: Settings) -> None:
+    output, heard = await ask(settings, "Is PMID 12345678 about metformin?")
+    assert "12345678" not in heard
+    assert any("12345678 in the question was not resolved" in sentence for sentence in output.limitations)
+
+
+async def test_a_failing_source_at_the_door_is_said(settings: Settings, sandbox: SandboxServer) -> None:
+    sandbox.faults.set("eutils", "server_error")
+    output, _ = await ask(settings, "What does PMID 90000101 say?")
+    assert any("90000101" in sentence and "failed" in sentence for sentence in output.limitations)
+
+
+async def test_a_question_without_identifiers_is_passed_on_unchanged(settings: Settings) -> None:
+    _, heard = await ask(settings, "Does metformin help in type 2 diabetes (HbA1c > 7.5%)?")
+    assert "Does metformin help in type 2 diabetes (HbA1c > 7.5%)?" in heard
+    assert "Already done" not in heard
