@@ -7,6 +7,7 @@ first. Recording a call again changes nothing, so that a resumed run may pass it
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -123,6 +124,55 @@ class Counts(Record):
     """Families of which full text was shown."""
     failed_sources: tuple[str, ...]
     """Sources whose last search failed."""
+
+
+class FoundBy(Record):
+    """How many works exactly these sources gave to searches."""
+
+    sources: tuple[str, ...]
+    works: int
+
+
+class Exclusion(Record):
+    """How many works were left out for one reason, after title and snippet (`screening`) or after the whole abstract
+    or full text (`reading`)."""
+
+    stage: Literal["screening", "reading"]
+    reason: str
+    works: int
+
+
+class Flow(Record):
+    """How many works passed each stage of a run, for the flow diagram of PRISMA 2020.
+
+    It adds up: `identified - duplicates + otherwise` is `unique`; `unique - not_screened` is `screened`; that is the
+    works excluded at screening, those `analysed`, and those `included_unread`; and `analysed` is the works excluded
+    after reading and the rest of those `included`. Works of one study are counted each, but in `studies`.
+    """
+
+    identified: int
+    """Records that searches got."""
+    duplicates: int
+    """Records among them of works that the run had got before."""
+    otherwise: int = 0
+    """Works that came first another way than by search."""
+    unique: int
+    not_screened: int
+    """Works got, of which nothing was shown to the model."""
+    screened: int
+    """Works of which at least the title was shown."""
+    analysed: int | None
+    """Works of which the whole abstract or full text was shown; None where it is not known."""
+    read: int | None
+    """Works among them of which full text was shown; None where it is not known."""
+    included: int
+    included_unread: int = 0
+    """Works included by title and snippet alone."""
+    studies: int
+    """Families of the works included."""
+    excluded: tuple[Exclusion, ...] = ()
+    found_by: tuple[FoundBy, ...] = ()
+    """The works that searches gave, by the sources that have them."""
 
 
 class _Opened(Record):
@@ -470,6 +520,53 @@ class Ledger:
                 (name for name in self.shown_references() if self.level(name) == "full_text"), registry
             ),
             failed_sources=tuple(source for source, status in last.items() if status == "failed"),
+        )
+
+    def flow(self, included: Iterable[Reference | str], reasons: Mapping[str, str] | None = None) -> Flow:
+        """How many works passed each stage, up to the `included` ones; `reasons` says of others why they are not.
+
+        Raises:
+            ValueError: something in `included` or `reasons` is no reference.
+        """
+        log, entries = self.search_log(), self.entries
+        kept = dict.fromkeys(self._work(self._name(reference)) for reference in included)
+        why = {self._work(self._name(reference)): reason for reference, reason in (reasons or {}).items()}
+        deepest: dict[str, Level] = {}
+        for name in self.shown_references():
+            if (level := self.level(name)) is not None:
+                work = self._work(name)
+                deepest[work] = max(level, deepest.get(work, level), key=_depth)
+        screened = {**deepest, **kept}
+        sources: dict[str, dict[str, None]] = {}
+        for entry in entries:
+            if entry.search is not None:
+                for reference in entry.references:
+                    sources.setdefault(self._work(reference), {})[entry.source] = None
+        got = {self._work(reference) for entry in entries for reference in entry.references} | screened.keys()
+        analysed = {work for work, level in deepest.items() if level != "snippet"}
+        excluded = Counter(
+            ("reading" if work in analysed else "screening", why.get(work, "no reason recorded"))
+            for work in screened
+            if work not in kept
+        )
+        by_search = sum(record.new for record in log)
+        return Flow(
+            identified=sum(record.retrieved for record in log),
+            duplicates=sum(record.duplicates for record in log),
+            otherwise=len(got) - by_search,
+            unique=len(got),
+            not_screened=len(got) - len(screened),
+            screened=len(screened),
+            analysed=len(analysed),
+            read=sum(level == "full_text" for level in deepest.values()),
+            included=len(kept),
+            included_unread=len(kept.keys() - analysed),
+            studies=self._families(kept, None),
+            excluded=tuple(Exclusion(stage=stage, reason=reason, works=n) for (stage, reason), n in excluded.items()),
+            found_by=tuple(
+                FoundBy(sources=names, works=n)
+                for names, n in Counter(tuple(sorted(given)) for given in sources.values()).items()
+            ),
         )
 
     def _families(self, references: Iterable[str], registry: ArtifactRegistry | None) -> int:

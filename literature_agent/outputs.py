@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from literature_agent.artifacts import Artifact, Quote, Record
-from literature_agent.ledger import SearchRecord, SourceCoverage
+from literature_agent.ledger import Flow, SearchRecord, SourceCoverage
 from literature_agent.registry import ArtifactRegistry
 
 GapBasis = Literal["stated_in_literature", "null_search", "not_searched"]
@@ -161,6 +161,11 @@ class RunUsage(Record):
     """None where the price of the model is not known."""
 
 
+Renderer: TypeAlias = Callable[["LiteratureAggregationOutput"], str]
+
+_PRIVATE = ("_registry", "_html", "_markdown")
+
+
 class LiteratureAggregationOutput(Record):
     """The answer. Prose is the model's, checked; everything else is written by code from what the run saw.
 
@@ -181,6 +186,8 @@ class LiteratureAggregationOutput(Record):
     coverage: tuple[SourceCoverage, ...] = ()
     search_log: tuple[SearchRecord, ...] = ()
     excluded: tuple[ExcludedWork, ...] = ()
+    flow: Flow | None = None
+    """How many works passed each stage of the run; None where nobody counted."""
     integrity: IntegrityReport = IntegrityReport()
     usage: RunUsage = RunUsage()
     model: str
@@ -188,7 +195,8 @@ class LiteratureAggregationOutput(Record):
     duration_s: float
 
     _registry: ArtifactRegistry | None = PrivateAttr(default=None)
-    _html: Callable[[LiteratureAggregationOutput], str] | None = PrivateAttr(default=None)
+    _html: Renderer | None = PrivateAttr(default=None)
+    _markdown: Renderer | None = PrivateAttr(default=None)
 
     @property
     def registry(self) -> ArtifactRegistry | None:
@@ -196,15 +204,19 @@ class LiteratureAggregationOutput(Record):
         return self._registry
 
     def attach(
-        self, registry: ArtifactRegistry, html: Callable[[LiteratureAggregationOutput], str] | None = None
+        self, registry: ArtifactRegistry, html: Renderer | None = None, markdown: Renderer | None = None
     ) -> Self:
-        """This output with its live registry and the renderer that `_repr_html_` calls."""
+        """This output with its live registry and the renderers that notebooks show it by."""
         self._registry = registry
         self._html = html
+        self._markdown = markdown
         return self
 
     def _repr_html_(self) -> str | None:
         return self._html(self) if self._html is not None else None
+
+    def _repr_markdown_(self) -> str | None:
+        return self._markdown(self) if self._markdown is not None else None
 
     def __eq__(self, other: object) -> bool:
         # Without the private attributes: an answer read back from its JSON equals the live one.
@@ -214,7 +226,7 @@ class LiteratureAggregationOutput(Record):
 
     def __getstate__(self) -> dict[Any, Any]:
         state = super().__getstate__()
-        return {**state, "__pydantic_private__": {"_registry": None, "_html": None}}
+        return {**state, "__pydantic_private__": dict.fromkeys(_PRIVATE)}
 
     def __copy__(self) -> Self:
         return _detached(super().__copy__())
@@ -228,5 +240,5 @@ Output = TypeVar("Output", bound=LiteratureAggregationOutput)
 
 
 def _detached(output: Output) -> Output:
-    object.__setattr__(output, "__pydantic_private__", {"_registry": None, "_html": None})
+    object.__setattr__(output, "__pydantic_private__", dict.fromkeys(_PRIVATE))
     return output

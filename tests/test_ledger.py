@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from literature_agent.artifacts import PubMedArticle, RelatedRecord
 from literature_agent.errors import source_error
-from literature_agent.ledger import Ledger, SearchRecord, SourceCoverage
+from literature_agent.ledger import Exclusion, Flow, FoundBy, Ledger, SearchRecord, SourceCoverage
 from literature_agent.registry import ArtifactRegistry, Reference
 from literature_agent.results import ErrorInfo, SearchResult
 
@@ -343,6 +343,114 @@ def test_articles_analysed_are_families_and_not_works() -> None:
     counts = ledger.counts()
     assert (counts.searches, counts.screened, counts.analyzed, counts.read) == (0, 3, 2, 1)
     assert Ledger.from_json(ledger.to_json()).count_analyzed(registry) == 2
+
+
+# Flow
+
+
+def test_the_flow_counts_works_from_search_to_answer() -> None:
+    d, e, f = WORKS[3:6]
+    ledger = Ledger("run")
+    _search(ledger, "c1", A, B, C, d)
+    _search(ledger, "c2", B, e, source="europepmc")
+    ledger.record_fetch("c3", 2, source="pubmed", asked=1, references=[f])
+    for work in (A, B, C, d, f):
+        ledger.show(work, "x", "title", 9, 9)
+    ledger.show(A, "x", "abstract", 90, 90)
+    ledger.show(B, "x", "abstract", 90, 90)
+    ledger.show(A, "x", "Methods", 9, 9)
+    assert ledger.flow([A, d], {str(B): "read; not cited"}) == Flow(
+        identified=6,
+        duplicates=1,
+        otherwise=1,
+        unique=6,
+        not_screened=1,
+        screened=5,
+        analysed=2,
+        read=1,
+        included=2,
+        included_unread=1,
+        studies=2,
+        excluded=(
+            Exclusion(stage="reading", reason="read; not cited", works=1),
+            Exclusion(stage="screening", reason="no reason recorded", works=2),
+        ),
+        found_by=(
+            FoundBy(sources=("pubmed",), works=3),
+            FoundBy(sources=("europepmc", "pubmed"), works=1),
+            FoundBy(sources=("europepmc",), works=1),
+        ),
+    )
+
+
+def test_a_work_is_one_in_the_flow_by_whichever_of_its_keys_it_was_got_shown_and_included() -> None:
+    registry = ArtifactRegistry()
+    by_pmid = registry.hold(PubMedArticle(pmid="90000000"))
+    by_doi = registry.hold(PubMedArticle(pmid="90000001", doi="10.5555/a"))
+    registry.hold(PubMedArticle(pmid="90000000", doi="10.5555/a"))
+    ledger = Ledger("run", registry)
+    _search(ledger, "c1", by_pmid)
+    _search(ledger, "c2", by_doi, source="europepmc")
+    ledger.show(by_pmid, "x", "abstract", 90, 90)
+    ledger.show(by_doi, "y", "title", 9, 9)
+    flow = ledger.flow([registry.strongest(by_doi) or by_doi])
+    works = len({registry.canonical(by_pmid), registry.canonical(by_doi)})
+    assert (flow.unique, flow.screened, flow.included) == (works, works, 1)
+
+
+@given(
+    calls=st.lists(
+        st.tuples(
+            st.sampled_from(("search", "failed", "fetch", "read")),
+            st.sampled_from(("pubmed", "europepmc", "biorxiv")),
+            st.lists(st.sampled_from(WORKS), max_size=5),
+            st.integers(0, 3),
+        ),
+        max_size=8,
+    ),
+    shown=st.lists(st.tuples(st.sampled_from(WORKS), st.sampled_from(("title", "abstract", "Methods")), st.booleans())),
+    included=st.lists(st.sampled_from(WORKS), unique=True),
+    explained=st.lists(st.sampled_from(WORKS)),
+)
+@settings(deadline=None)
+def test_the_numbers_of_the_flow_add_up(
+    calls: list[tuple[str, str, list[Reference], int]],
+    shown: list[tuple[Reference, str, bool]],
+    included: list[Reference],
+    explained: list[Reference],
+) -> None:
+    ledger = Ledger("run")
+    for number, (kind, source, works, turn) in enumerate(calls):
+        call = f"c{number}"
+        if kind in ("search", "failed"):
+            ledger.open_search(call, turn)
+            got = works if kind == "search" else []
+            _search(ledger, call, *got, source=source, **({"status": "failed"} if kind == "failed" else {}))
+        elif kind == "fetch":
+            ledger.record_fetch(call, turn, source=source, asked=len(works), references=works)
+        else:
+            ledger.record_read(call, turn, source=source, references=works[:1])
+    for work, section, whole in shown:
+        ledger.show(work, "x", section, 90 if whole else 9, 90)
+    flow = ledger.flow(included, dict.fromkeys(map(str, explained), "explained"))
+    log = ledger.search_log()
+
+    assert flow.identified == sum(record.retrieved for record in log)
+    assert flow.identified - flow.duplicates == sum(record.new for record in log)
+    assert flow.unique == flow.identified - flow.duplicates + flow.otherwise
+    assert flow.screened == flow.unique - flow.not_screened
+    left_out = {stage: sum(e.works for e in flow.excluded if e.stage == stage) for stage in ("screening", "reading")}
+    assert flow.analysed is not None
+    assert flow.read is not None
+    assert flow.screened == left_out["screening"] + flow.analysed + flow.included_unread
+    assert flow.analysed == left_out["reading"] + flow.included - flow.included_unread
+    assert flow.screened == flow.included + sum(left_out.values())
+    assert flow.read <= flow.analysed
+    assert flow.included == flow.studies == len(included)
+    assert sum(found.works for found in flow.found_by) == len(
+        {w for kind, _, ws, _ in calls if kind == "search" for w in ws}
+    )
+    assert min(value for value in flow.model_dump().values() if isinstance(value, int)) >= 0
 
 
 def test_cited_works_are_kept_in_order() -> None:

@@ -39,6 +39,7 @@ def write_answer(
     nothing = _nothing_found(status, coverage)
     if nothing:
         settled = Settled(nothing, (), (), settled.gaps, settled.integrity)
+    excluded = _excluded(run, settled)
     articles = [_article(cited, rank, len(settled.articles), desk) for rank, cited in enumerate(settled.articles)]
     output = LiteratureAggregationOutput(
         run_id=run.run_id,
@@ -52,7 +53,10 @@ def write_answer(
         limitations=tuple(_limitations(run, settled, articles, coverage, ending, model)),
         coverage=coverage,
         search_log=run.ledger.search_log(),
-        excluded=_excluded(run, settled),
+        excluded=excluded,
+        flow=run.ledger.flow(
+            [article.reference for article in settled.articles], {work.reference: work.reason for work in excluded}
+        ),
         integrity=settled.integrity,
         usage=RunUsage(
             requests=usage.requests,
