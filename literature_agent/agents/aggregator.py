@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -9,12 +10,23 @@ from decimal import Decimal
 from typing import Any, Self
 
 from pydantic import ValidationError
-from pydantic_ai import Agent, CancellationToken, ModelRetry, RunContext, Tool, ToolOutput, ToolReturn
+from pydantic_ai import (
+    Agent,
+    CancellationToken,
+    FunctionToolset,
+    ModelRetry,
+    RunContext,
+    Tool,
+    ToolFailed,
+    ToolOutput,
+    ToolReturn,
+)
 from pydantic_ai.exceptions import AgentRunError, RunCancelled, RunTimedOut, UsageLimitExceeded, UserError
 from pydantic_ai.models import Model
 from pydantic_ai.usage import RunUsage as ModelUsage
 from pydantic_ai.usage import UsageLimits
 
+from literature_agent.agents.account import Account, Purse
 from literature_agent.agents.answer import write_answer
 from literature_agent.agents.briefing import brief
 from literature_agent.agents.compose import compose
@@ -47,6 +59,8 @@ from literature_agent.views import view_output
 
 # Beyond the repair rounds of the checks, arguments that can't be parsed get this many more attempts.
 PARSE_ATTEMPTS = 2
+# A child leaves its parent time to use the answer.
+_SHARE_OF_PARENTS_TIME = 0.8
 
 RegistryOf = Callable[[RunContext[Any]], ArtifactRegistry | None]
 
@@ -84,9 +98,12 @@ class LiteratureAggregator:
             resolve_model(model)
         self.agent = _build_agent(self.sources, self.settings)
         self._transport: Transport | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._accounts: dict[int, Account] = {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
         self._transport = await self._stack.enter_async_context(Transport(self.settings))
         return self
 
@@ -115,11 +132,29 @@ class LiteratureAggregator:
             asyncio.CancelledError: the task itself was cancelled; what was found stays in the caller's registry.
         """
         request = read_request(question, limits)
-        sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
-        chosen = resolve_model(model or self.model or self.settings.model or EXTRACTIVE)
-        limit = budget if budget is not None else self.budget
-        async with self._open(request, sources, registry, limit, on_event) as run:
-            return await self._carry_out(run, chosen, cancellation_token)
+        return await self._answer(request, model, registry, budget, on_event, cancellation_token)
+
+    async def stream(
+        self, question: str | AggregationRequest, **options: Any
+    ) -> AsyncIterator[Event | LiteratureAggregationOutput]:
+        """The events of a run as they happen, then its output. Leaving the iteration early cancels the run.
+
+        Takes the options of `run`, less `on_event`.
+
+        Raises:
+            InvalidInputError, ConfigurationError: as `run`.
+        """
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        task = asyncio.create_task(self.run(question, on_event=events.put_nowait, **options))
+        task.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            yield await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
 
     def run_sync(self, question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
         """`run`, for code that is not async; works inside a running event loop too."""
@@ -146,24 +181,64 @@ class LiteratureAggregator:
             references exactly; never write DOIs, PMIDs, authors or journals yourself.
             """
             held = registry(ctx) if callable(registry) else registry
-            output = await self.run(
-                request,
-                model=self.model or _model_of(ctx),
-                registry=held,
-                budget=budget,
-                on_event=None,
-            )
-            ctx.usage.incr(
-                ModelUsage(
-                    requests=output.usage.requests,
-                    input_tokens=output.usage.input_tokens,
-                    output_tokens=output.usage.output_tokens,
-                    tool_calls=output.usage.tool_calls,
-                )
-            )
+            output = await self._answer_parent(ctx, request, held, budget)
             return ToolReturn(view_output(output, max_characters), metadata=output)
 
         return Tool(literature_aggregator, name=name, takes_ctx=True, prepare=prepare_flat)
+
+    def as_toolset(self, **options: Any) -> FunctionToolset[Any]:
+        """`as_tool` as a toolset that also tells the parent's model how to treat references. Takes its options."""
+        return FunctionToolset([self.as_tool(**options)], instructions=load_prompt("parent"))
+
+    async def _answer_parent(
+        self,
+        ctx: RunContext[Any],
+        request: AggregationRequest,
+        registry: ArtifactRegistry | None,
+        budget: Budget | None,
+    ) -> LiteratureAggregationOutput:
+        """Answer as a child of the run behind `ctx`, within its limits; usage is added to it however this ends."""
+        try:
+            request = read_request(request, {})
+        except InvalidInputError as refused:
+            raise ModelRetry(f"{refused.message} {refused.recovery}") from None
+        account = self._accounts.setdefault(id(ctx.usage), Account(ctx.usage, ctx.usage_limits or UsageLimits()))
+        purse = account.open()
+        if purse is None:
+            raise ToolFailed("The limit of model requests leaves none for a literature search: answer without it.")
+        try:
+            limit = budget if budget is not None else self.budget
+            left = ctx.remaining_time()
+            if left is not None:
+                seconds = left * _SHARE_OF_PARENTS_TIME
+                limit = limit.model_copy(update={"deadline_s": min(limit.deadline_s or seconds, max(0.01, seconds))})
+            return await self._answer(request, self.model or _model_of(ctx), registry, limit, None, None, purse)
+        finally:
+            if account.close(purse):
+                self._accounts.pop(id(ctx.usage), None)
+
+    async def _answer(
+        self,
+        request: AggregationRequest,
+        model: Model | str | None,
+        registry: ArtifactRegistry | None,
+        budget: Budget | None,
+        on_event: Observer | None,
+        token: CancellationToken | None,
+        purse: Purse | None = None,
+    ) -> LiteratureAggregationOutput:
+        sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
+        chosen = resolve_model(model or self.model or self.settings.model or EXTRACTIVE)
+        limit = budget if budget is not None else self.budget
+        async with self._open(request, sources, registry, limit, on_event) as run:
+            run.purse = purse
+            return await self._carry_out(run, chosen, token)
+
+    def _agent_for(self, sources: Sequence[Source]) -> Agent[Run, AggregationDraft]:
+        """The agent whose tools are those of `sources`."""
+        if tuple(sources) == self.sources:
+            return self.agent
+        return _build_agent(sources, self.settings)
 
     @asynccontextmanager
     async def _open(
@@ -175,7 +250,8 @@ class LiteratureAggregator:
         on_event: Observer | None,
     ) -> AsyncIterator[Run]:
         async with AsyncExitStack() as stack:
-            shared = self._transport
+            # A client belongs to the loop it was opened in; a run in another loop opens its own.
+            shared = self._transport if self._loop is asyncio.get_running_loop() else None
             transport = shared if shared is not None else await stack.enter_async_context(Transport(self.settings))
             run_id = uuid.uuid4().hex
             held = registry if registry is not None else ArtifactRegistry()
@@ -195,7 +271,7 @@ class LiteratureAggregator:
         custody, transport = run.custody, run.custody.transport
         started = custody.now()
         custody.tell(Event(kind="started", text=f"Model {model_name(model)}", run_id=run.run_id))
-        usage = ModelUsage()
+        usage = ModelUsage() if run.purse is None else run.purse.usage
         budget = run.budget
         ending: Ending | None = None
         draft: AggregationDraft | None = None
@@ -207,7 +283,7 @@ class LiteratureAggregator:
                 given += [
                     await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)
                 ]
-                result = await self.agent.run(
+                result = await self._agent_for(custody.sources).run(
                     brief(run.request, [source.name for source in custody.sources], given, question=opened.question),
                     deps=run,
                     model=model,

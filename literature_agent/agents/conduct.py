@@ -52,7 +52,9 @@ class Conduct(AbstractCapability[Run]):
                 run.tell(Event(kind="budget", text=run.ending.sentence))
         lines = [_status_line(run, ctx.usage)]
         if run.ending is not None:
-            if run.closing_turns >= _CLOSING_TURNS:
+            # The first closing turn of a child was reserved when it began; a second one must be there to be had.
+            again = run.closing_turns > 0 and run.purse is not None and not run.purse.take_request()
+            if run.closing_turns >= _CLOSING_TURNS or again:
                 raise UsageLimitExceeded(run.ending.sentence.rstrip("."))
             run.closing_turns += 1
             lines.append(load_prompt("closing"))
@@ -70,9 +72,13 @@ def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
         return Ending("budget", f"The budget of {budget.max_tool_calls} tool calls was used up.")
     if budget.max_tokens is not None and _no_room(usage.total_tokens, usage.requests, budget.max_tokens):
         return Ending("budget", f"The budget of {budget.max_tokens:,} tokens was used up.")
-    spent = None if usage.cost is None else float(usage.cost)
-    if budget.max_cost_usd is not None and spent is not None and _no_room(spent, usage.requests, budget.max_cost_usd):
+    cost = None if usage.cost is None else float(usage.cost)
+    if budget.max_cost_usd is not None and cost is not None and _no_room(cost, usage.requests, budget.max_cost_usd):
         return Ending("budget", f"The budget of {budget.max_cost_usd} US dollars was used up.")
+    if run.purse is not None:
+        spent = run.purse.spent()
+        if spent is not None:
+            return Ending("budget", spent)
     left = run.custody.transport.time_left()
     if budget.deadline_s is not None and left is not None and left <= budget.deadline_s * _RESERVE:
         return Ending("deadline", f"The deadline of {budget.deadline_s:g} seconds was near.")
@@ -80,6 +86,8 @@ def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
         return Ending("loop", f"The model asked the same search {run.custody.repeats + 1} times.")
     if run.custody.fruitless >= _FRUITLESS:
         return Ending("loop", f"{run.custody.fruitless} searches in a row failed or found nothing.")
+    if run.purse is not None and not run.purse.take_request():
+        return Ending("budget", "The limit of model requests set for the agent that asked was reached.")
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from literature_agent.agents.account import Purse
 from literature_agent.custody import Custody, Event, Observer
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import AggregationDraft, AggregationRequest, Budget
@@ -36,6 +37,8 @@ class Run:
     """Calls of search and fetch tools so far, counted when they are opened."""
     ending: Ending | None = None
     closing_turns: int = 0
+    purse: Purse | None = None
+    """This run's share of its parent's limits, where it has a parent."""
     unresolved: tuple[str, ...] = ()
     """A sentence for each identifier in the question that was not resolved."""
     last_draft: AggregationDraft | None = field(default=None)

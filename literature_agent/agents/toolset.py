@@ -23,6 +23,7 @@ from literature_agent.custody import READ_TOOL, Call, Shown
 from literature_agent.sources import Source
 
 TOOL_RETRIES = 3
+_NO_MORE_CALLS = f"The budget of tool calls is used up: call `{OUTPUT_TOOL}` with what you have."
 
 
 def _as_list(value: Any) -> Any:
@@ -79,7 +80,9 @@ class CustodyToolset(WrapperToolset[Run]):
         if name != "current_time":
             limit = run.budget.max_tool_calls
             if run.ending is not None or (limit is not None and run.tool_calls >= limit):
-                raise ToolFailed(f"The budget of tool calls is used up: call `{OUTPUT_TOOL}` with what you have.")
+                raise ToolFailed(_NO_MORE_CALLS)
+            if run.purse is not None and not run.purse.take_tool_call():
+                raise ToolFailed(_NO_MORE_CALLS)
             run.tool_calls += 1
         shown: Shown = await run.custody.call(name, tool_args, call)
         if shown.outcome == "correction" and ctx.retry < ctx.max_retries:

@@ -1,0 +1,123 @@
+"""What parallel children may still spend of their parent's limits.
+
+pydantic-ai checks a limit before a request and counts it after the answer, so children running side by side overshoot
+it together. Here a request is reserved before it is sent, and the parent always keeps enough for its own ending.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from pydantic_ai.usage import RunUsage, UsageLimits
+
+
+_MEASURED = ("total_tokens", "input_tokens", "output_tokens", "cost")
+_NAMES = {
+    "total_tokens": "tokens",
+    "input_tokens": "input tokens",
+    "output_tokens": "output tokens",
+    "cost": "US dollars",
+}
+
+
+@dataclass(eq=False)
+class Purse:
+    """One child's share: what it has taken from the account so far."""
+
+    account: Account
+    usage: RunUsage = field(default_factory=RunUsage)
+    requests: int = 0
+    tool_calls: int = 0
+    seen: dict[str, float] = field(default_factory=dict)
+    last: dict[str, float] = field(default_factory=dict)
+    """What the newest request cost, by measure."""
+
+    def take_request(self) -> bool:
+        """Reserve one model request; False if the parent's limit leaves none."""
+        return self.account.take_request(self)
+
+    def take_tool_call(self) -> bool:
+        """Reserve one tool call; False if the parent's limit leaves none."""
+        return self.account.take_tool_call(self)
+
+    def spent(self) -> str | None:
+        """Why nothing more may be spent: the parent's tokens or cost; None while there is room. Once a request."""
+        for name in _MEASURED:
+            now = _measure(self.usage, name)
+            self.last[name], self.seen[name] = now - self.seen.get(name, 0.0), now
+        return self.account.spent()
+
+
+class Account:
+    """The account of one parent run, shared by its children. Safe for threads."""
+
+    def __init__(self, usage: RunUsage, limits: UsageLimits) -> None:
+        self._usage = usage
+        self._limits = limits
+        self._purses: list[Purse] = []
+        self._lock = threading.Lock()
+
+    def open(self) -> Purse | None:
+        """A purse with one request reserved for closing; None if the parent's limit leaves not even that."""
+        purse = Purse(self)
+        with self._lock:
+            self._purses.append(purse)
+        if purse.take_request():
+            return purse
+        self._drop(purse)
+        return None
+
+    def close(self, purse: Purse) -> bool:
+        """Add what the child used to the parent's usage. True if no other child is running."""
+        self._usage.incr(purse.usage)
+        return self._drop(purse)
+
+    def take_request(self, purse: Purse) -> bool:
+        with self._lock:
+            limit = self._limits.request_limit
+            # The parent keeps one request to go on, and where there is room one more for its closing turn.
+            kept = 0 if limit is None else (2 if limit >= 6 else 1)
+            taken = sum(each.requests for each in self._purses)
+            if limit is not None and self._usage.requests + taken + kept >= limit:
+                return False
+            purse.requests += 1
+            return True
+
+    def take_tool_call(self, purse: Purse) -> bool:
+        with self._lock:
+            limit = self._limits.tool_calls_limit
+            taken = sum(each.tool_calls for each in self._purses)
+            # Each running child is itself a tool call of the parent, counted when it ends.
+            if limit is not None and self._usage.tool_calls + taken + len(self._purses) >= limit:
+                return False
+            purse.tool_calls += 1
+            return True
+
+    def spent(self) -> str | None:
+        with self._lock:
+            limits = self._limits
+            live = [self._usage, *(purse.usage for purse in self._purses)]
+            newest = {name: sum(purse.last.get(name, 0.0) for purse in self._purses) for name in _MEASURED}
+        for name, limit in (
+            ("total_tokens", limits.total_tokens_limit),
+            ("input_tokens", limits.input_tokens_limit),
+            ("output_tokens", limits.output_tokens_limit),
+            ("cost", limits.cost_limit),
+        ):
+            if limit is None:
+                continue
+            spent = sum(_measure(usage, name) for usage in live)
+            # Kept: this turn, the closing turn and the parent's own ending, each a little dearer than the newest turn.
+            if spent + 3.5 * newest[name] >= float(limit):
+                return f"The limit of {limit:,} {_NAMES[name]} of the agent that asked was near."
+        return None
+
+    def _drop(self, purse: Purse) -> bool:
+        with self._lock:
+            self._purses.remove(purse)
+            return not self._purses
+
+
+def _measure(usage: RunUsage, name: str) -> float:
+    return float(getattr(usage, name) or 0)

@@ -1,0 +1,198 @@
+"""The sub-agent inside larger agents: limits, parallel children, time, events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.models import Model
+from pydantic_ai.usage import UsageLimits
+
+from literature_agent import (
+    ArtifactRegistry,
+    Event,
+    InvalidInputError,
+    LiteratureAggregationOutput,
+    LiteratureAggregator,
+    Settings,
+)
+from literature_agent.sandbox import SandboxServer
+from literature_agent.testing import Calls, Seen, scripted_model, submit
+
+QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
+
+
+@pytest.fixture(autouse=True)
+def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
+    yield
+    sandbox.faults.clear()
+
+
+def child(seen: Seen) -> Calls:
+    """Searches for something new each turn, until told to close."""
+    if "last turn" in seen.last:
+        return submit(f"Shown {seen.references[0]}.", [seen.references[0]]) if seen.references else submit("Nothing.")
+    return [("search_pubmed", {"query": f"metformin OR word{seen.turn}", "max_results": 3})]
+
+
+def cite_first(seen: Seen) -> Calls:
+    return submit(f"A {seen.references[0]}.", seen.references[:1])
+
+
+def parent_of(aggregator: LiteratureAggregator, model: Model, **options: Any) -> Agent[None, str]:
+    return Agent(model, deps_type=type(None), toolsets=[aggregator.as_toolset(**options)])
+
+
+def asks(times: int) -> Calls:
+    return [("literature_aggregator", {"question": f"{QUESTION} ({n})"}) for n in range(times)]
+
+
+@pytest.mark.parametrize("limit", [4, 10, 20])
+async def test_parallel_children_never_exceed_the_parents_requests(settings: Settings, limit: int) -> None:
+    """K086: four children at once under one limit; the parent still ends by itself."""
+    aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
+    heard: list[str] = []
+
+    def answer(seen: Seen) -> Calls:
+        heard.extend(seen.texts[1:])
+        return "done"
+
+    result = await parent_of(aggregator, scripted_model(asks(4), answer)).run(
+        "Ask.", usage_limits=UsageLimits(request_limit=limit)
+    )
+    assert result.output == "done"
+    assert result.usage.requests <= limit
+    assert len(heard) == 4
+    assert any("Status: partial" in text for text in heard)
+
+
+async def test_children_never_exceed_the_parents_tool_calls(settings: Settings) -> None:
+    """K086."""
+    aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
+    result = await parent_of(aggregator, scripted_model(asks(3), "done")).run(
+        "Ask.", usage_limits=UsageLimits(tool_calls_limit=8)
+    )
+    assert result.output == "done"
+    assert result.usage.tool_calls <= 8
+
+
+async def test_children_stop_at_the_parents_tokens(settings: Settings) -> None:
+    aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
+    result = await parent_of(aggregator, scripted_model(asks(1), "done")).run(
+        "Ask.", usage_limits=UsageLimits(input_tokens_limit=200_000, request_limit=None, total_tokens_limit=40_000)
+    )
+    assert result.output == "done"
+
+
+async def test_a_childs_usage_is_added_to_the_parents(settings: Settings) -> None:
+    model = scripted_model([("search_pubmed", {"query": "metformin"})], lambda seen: submit(f"A {seen.references[0]}."))
+    result = await parent_of(LiteratureAggregator(model, settings=settings), scripted_model(asks(1), "done")).run(
+        "Ask."
+    )
+    assert result.usage.requests == 2 + 2
+    assert result.usage.tool_calls == 1 + 1
+
+
+async def test_a_hung_child_does_not_use_up_the_parents_time(settings: Settings, sandbox: SandboxServer) -> None:
+    """K087."""
+    sandbox.faults.set("eutils", "slow", seconds=30)
+    heard: list[str] = []
+
+    def answer(seen: Seen) -> Calls:
+        heard.append(seen.last)
+        return "done"
+
+    parent = parent_of(LiteratureAggregator(scripted_model(child), settings=settings), scripted_model(asks(1), answer))
+    result = await parent.run("Ask.", timeout=4)
+    assert result.output == "done"
+    assert "deadline" in heard[0]
+
+
+async def test_a_request_that_is_refused_comes_back_to_the_parent_as_a_correction(settings: Settings) -> None:
+    heard: list[str] = []
+
+    def again(seen: Seen) -> Calls:
+        heard.append(seen.last)
+        return "done"
+
+    bad: Calls = [("literature_aggregator", {"question": QUESTION, "date_from": "2020", "date_to": "2010"})]
+    aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
+    await parent_of(aggregator, scripted_model(bad, again)).run("Ask.")
+    assert "2010" in heard[0]
+
+
+async def test_the_toolset_tells_the_parent_how_to_treat_references(settings: Settings) -> None:
+    heard: list[str] = []
+
+    def look(seen: Seen) -> Calls:
+        heard.append(seen.instructions)
+        return "done"
+
+    await parent_of(LiteratureAggregator(scripted_model(child), settings=settings), scripted_model(look)).run("Ask.")
+    assert "Copy references exactly" in heard[0]
+
+
+async def test_children_share_one_registry(settings: Settings) -> None:
+    shared = ArtifactRegistry()
+    aggregator = LiteratureAggregator(
+        scripted_model([("search_pubmed", {"query": "metformin"})], lambda seen: submit(f"A {seen.references[0]}.")),
+        settings=settings,
+    )
+    await parent_of(aggregator, scripted_model(asks(3), "done"), registry=shared).run("Ask.")
+    assert len(shared) == 10
+
+
+async def test_a_stream_gives_events_then_the_output(settings: Settings) -> None:
+    model = scripted_model(
+        [("search_pubmed", {"query": "metformin"})],
+        lambda seen: submit(f"A {seen.references[0]}.", seen.references[:1]),
+    )
+    steps = [step async for step in LiteratureAggregator(model, settings=settings).stream(QUESTION)]
+    assert all(isinstance(step, Event) for step in steps[:-1])
+    assert isinstance(steps[-1], LiteratureAggregationOutput)
+    assert [step.kind for step in steps if isinstance(step, Event)][-1] == "finished"
+
+
+async def test_a_stream_raises_what_a_run_raises(settings: Settings) -> None:
+    with pytest.raises(InvalidInputError):
+        async for _ in LiteratureAggregator(scripted_model(child), settings=settings).stream(""):
+            pass
+
+
+async def test_leaving_a_stream_early_cancels_the_run(settings: Settings) -> None:
+    before = asyncio.all_tasks()
+    stream = LiteratureAggregator(scripted_model(child), settings=settings).stream(QUESTION)
+    async for step in stream:
+        if isinstance(step, Event) and step.kind == "search_finished":
+            break
+    await stream.aclose()  # type: ignore[attr-defined]  # an async generator
+    assert asyncio.all_tasks() - before == set()
+
+
+async def test_sources_of_the_request_decide_which_tools_the_model_has(settings: Settings) -> None:
+    heard: list[tuple[str, ...]] = []
+
+    def look(seen: Seen) -> Calls:
+        heard.append(seen.tools)
+        return submit("Nothing.")
+
+    await LiteratureAggregator(scripted_model(look), settings=settings).run(QUESTION, sources=["pubmed"])
+    assert "search_pubmed" in heard[0]
+    assert "search_europepmc" not in heard[0]
+
+
+def test_eight_threads_at_once(settings: Settings) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    model = scripted_model(
+        [("search_pubmed", {"query": "metformin"})],
+        lambda seen: submit(f"A {seen.references[0]}.", seen.references[:1]),
+    )
+    aggregator = LiteratureAggregator(model, settings=settings)
+    with ThreadPoolExecutor(8) as pool:
+        outputs = list(pool.map(lambda _: aggregator.run_sync(QUESTION), range(8)))
+    assert {output.status for output in outputs} == {"complete"}
+    assert len({output.summary for output in outputs}) == 1
