@@ -462,6 +462,10 @@ class Ledger:
         """The search of that id, if it has ended."""
         return next((record for record in self.search_log() if record.search_id == search_id), None)
 
+    def search_of_call(self, call_id: str) -> SearchRecord | None:
+        """The first search that a call made, if it has ended."""
+        return next((entry.search for entry in self.entries if entry.call_id == call_id and entry.search), None)
+
     def coverage(self, sources: Iterable[str] = ()) -> tuple[SourceCoverage, ...]:
         """How the searches of each source ended: first `sources`, asked or not, then others in order of asking."""
         log = self.search_log()

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-
 _MEASURED = ("total_tokens", "input_tokens", "output_tokens", "cost")
 _NAMES = {
     "total_tokens": "tokens",

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from decimal import Decimal
 from typing import Any, Self
 
+from opentelemetry import trace
 from pydantic import ValidationError
 from pydantic_ai import (
     Agent,
@@ -232,7 +233,20 @@ class LiteratureAggregator:
         limit = budget if budget is not None else self.budget
         async with self._open(request, sources, registry, limit, on_event) as run:
             run.purse = purse
-            return await self._carry_out(run, chosen, token)
+            with trace.get_tracer("literature_agent").start_as_current_span(
+                "literature run", attributes={"run_id": run.run_id, "model": model_name(chosen)}
+            ) as span:
+                output = await self._carry_out(run, chosen, token)
+                span.set_attributes(
+                    {
+                        "status": output.status,
+                        "articles": len(output.relevant_articles),
+                        "searches": len(output.search_log),
+                        "requests": output.usage.requests,
+                        "repair_rounds": output.integrity.repair_rounds,
+                    }
+                )
+                return output
 
     def _agent_for(self, sources: Sequence[Source]) -> Agent[Run, AggregationDraft]:
         """The agent whose tools are those of `sources`."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from opentelemetry import trace
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
 from pydantic_ai.exceptions import UsageLimitExceeded
-from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
@@ -41,6 +42,22 @@ class Conduct(AbstractCapability[Run]):
 
     async def prepare_output_tools(self, ctx: RunContext[Run], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         return [await prepare_flat(ctx, definition) for definition in tool_defs]
+
+    async def wrap_model_request(
+        self, ctx: RunContext[Run], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
+    ) -> ModelResponse:
+        with trace.get_tracer("literature_agent").start_as_current_span(
+            "model turn", attributes={"run_id": ctx.deps.run_id, "turn": ctx.run_step}
+        ) as span:
+            response = await handler(request_context)
+            span.set_attributes(
+                {
+                    "input_tokens": response.usage.input_tokens,
+                    "output_tokens": response.usage.output_tokens,
+                    "tool_calls": len(response.tool_calls),
+                }
+            )
+            return response
 
     async def before_model_request(
         self, ctx: RunContext[Run], request_context: ModelRequestContext

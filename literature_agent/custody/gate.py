@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
+from opentelemetry import trace
+
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.events import Event, Observer
 from literature_agent.errors import InvalidInputError, LiteratureError, source_error
@@ -88,6 +90,19 @@ class Custody:
 
     async def call(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Shown:
         """Carry out the agent's tool `tool`. Never raises for anything a source or an argument can do wrong."""
+        with trace.get_tracer("literature_agent").start_as_current_span(
+            f"tool {tool}", attributes={"run_id": self.run_id, "turn": call.turn}
+        ) as span:
+            shown = await self._call(tool, arguments, call)
+            span.set_attributes({"outcome": shown.outcome, "characters": len(shown.text)})
+            record = self.ledger.search_of_call(call.id)
+            if record is not None:
+                span.set_attributes(
+                    {"search_id": record.search_id, "status": record.status, "retrieved": record.retrieved}
+                )
+            return shown
+
+    async def _call(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Shown:
         if tool == "current_time":
             return Shown("ok", self.now().strftime("%Y-%m-%d %H:%M UTC (%A)"))
         if tool == READ_TOOL:
