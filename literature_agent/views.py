@@ -414,6 +414,31 @@ def view_output(output: LiteratureAggregationOutput, max_characters: int = 6000)
     return text[: max_characters - len(FENCE_CLOSE) - 2].rsplit(" ", 1)[0] + "…\n" + FENCE_CLOSE
 
 
+_KEPT_LINES = (
+    "Search ",
+    "Fetched ",
+    "Full text of ",
+    "No full text",
+    "Not found: ",
+    "Nothing found",
+    "Title: ",
+    "Linked: ",
+    "[status",
+    "«",
+    FENCE_OPEN,
+    FENCE_CLOSE,
+)
+_SHRUNK = "(shown in full before; fetch again what you need to read again)"
+
+
+def shrunk(text: str) -> str:
+    """A tool result reduced to what keeps its papers citeable: reference, marks, year and title of each."""
+    if _SHRUNK in text:
+        return text
+    kept = [line for line in text.split("\n") if line.startswith(_KEPT_LINES)]
+    return "\n".join([*kept, _SHRUNK]) if len(kept) < text.count("\n") else text
+
+
 def masked(text: str, lookup: Lookup | None = None) -> str:
     """`text` of a paper on one line as a model may see it."""
     return "".join(piece.text for piece in mask(text, lookup))

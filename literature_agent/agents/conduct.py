@@ -24,12 +24,15 @@ from literature_agent.agents.schemas import prepare_flat
 from literature_agent.custody import Event
 from literature_agent.outputs import Budget
 from literature_agent.prompts import load_prompt
+from literature_agent.views import shrunk
 
 OUTPUT_TOOL = "submit_answer"
 
 # Share of the wall time that is kept for closing.
 _RESERVE = 0.15
 _CLOSING_TURNS = 2
+CONTEXT_CHARACTERS = 160_000
+"""Characters of tool results in one history, about 40,000 tokens; beyond it old results are reduced."""
 _REPEATS = 3
 _FRUITLESS = 10
 
@@ -78,6 +81,7 @@ class Conduct(AbstractCapability[Run]):
             settings = ModelSettings(**{**(request_context.model_settings or {}), "tool_choice": [OUTPUT_TOOL]})
             request_context = replace(request_context, model_settings=settings)
         _append(ctx.messages, request_context.messages, "\n".join(lines))
+        _shrink(ctx.messages, request_context.messages)
         return request_context
 
 
@@ -137,6 +141,43 @@ def _status_line(run: Run, usage: RunUsage) -> str:
     return f"[status: {'; '.join(parts)}]"
 
 
+def _shrink(history: list[ModelMessage], sent: list[ModelMessage]) -> None:
+    """When the tool results fill the context, reduce the oldest half of them, in history and in what is sent.
+
+    Large steps, so that a provider's cache is seldom lost; whole results in their place, so that no call is parted from
+    its return (K089, K090).
+    """
+    places = [
+        (at, place, part.content)
+        for at, message in enumerate(history[:-1])
+        if isinstance(message, ModelRequest)
+        for place, part in enumerate(message.parts)
+        if isinstance(part, ToolReturnPart) and isinstance(part.content, str)
+    ]
+    newest = sum(len(str(part.content)) for part in history[-1].parts if isinstance(part, ToolReturnPart))
+    if newest + sum(len(content) for _, _, content in places) <= CONTEXT_CHARACTERS:
+        return
+    freed = 0
+    for at, place, content in places:
+        less = shrunk(content)
+        freed += len(content) - len(less)
+        _replace_text(history, sent, at, place, less)
+        if freed >= CONTEXT_CHARACTERS // 2:
+            break
+
+
+def _replace_text(history: list[ModelMessage], sent: list[ModelMessage], at: int, place: int, text: str) -> None:
+    message = history[at]
+    assert isinstance(message, ModelRequest)  # the caller looked
+    parts: list[Any] = list(message.parts)
+    parts[place] = replace(parts[place], content=text)
+    changed = replace(message, parts=parts)
+    for number, other in enumerate(sent):
+        if other is message:
+            sent[number] = changed
+    history[at] = changed
+
+
 def _append(history: list[ModelMessage], sent: list[ModelMessage], text: str) -> None:
     """Write `text` to the last tool result of the newest request, in the history and in what is sent."""
     if not history or not isinstance(history[-1], ModelRequest):
@@ -145,11 +186,5 @@ def _append(history: list[ModelMessage], sent: list[ModelMessage], text: str) ->
     for place in range(len(newest.parts) - 1, -1, -1):
         part = newest.parts[place]
         if isinstance(part, ToolReturnPart) and isinstance(part.content, str):
-            parts: list[Any] = list(newest.parts)
-            plain: Any = part  # its typed subclasses have no text as content, which the checker can't see
-            parts[place] = replace(plain, content=f"{part.content}\n{text}")
-            extended = replace(newest, parts=parts)
-            if sent and sent[-1] is newest:
-                sent[-1] = extended
-            history[-1] = extended
+            _replace_text(history, sent, len(history) - 1, place, f"{part.content}\n{text}")
             return

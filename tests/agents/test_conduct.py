@@ -160,3 +160,29 @@ async def test_one_failing_call_never_kills_its_siblings(settings: Settings, san
     output, _ = await run(settings, both, cite_first)
     assert [line.status for line in output.search_log] == ["failed", "ok"]
     assert output.relevant_articles != ()
+
+
+async def test_old_results_shrink_when_the_context_fills_and_their_papers_stay_citeable(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K089, K090: whole results in place, calls and returns stay paired; references, titles and marks survive."""
+    monkeypatch.setattr("literature_agent.agents.conduct.CONTEXT_CHARACTERS", 12_000)
+    words = ("metformin", "dementia", "sickle", "covid", "parkinson", "surgery", "heart failure", "microbiome")
+
+    def read(seen: Seen) -> Calls:
+        if seen.turn > len(words):
+            return cite_first(seen)
+        return [("search_pubmed", {"query": words[seen.turn - 1], "max_results": 10})]
+
+    output, heard = await run(settings, read)
+    assert output.status == "complete"
+    assert output.relevant_articles != ()
+    last = heard[-1]
+    assert sum(map(len, last.texts)) < 30_000
+    first = last.texts[1]
+    assert "shown in full before" in first
+    assert "Abstract:" not in first
+    assert "Title: " in first
+    assert "[status:" in first
+    assert set(heard[1].references) <= set(last.references)
+    assert "Abstract:" in last.texts[-1]
