@@ -563,6 +563,8 @@ async def test_an_agent_that_wants_text_gets_the_summary() -> None:
     agent = Agent(extractive_model(), tools=Library().tools(*PUBMED))
     result = await agent.run(QUESTION)
     assert "without a language model" in result.output
+    async with agent.run_stream(QUESTION) as stream:
+        assert await stream.get_output() == result.output
 
 
 # --- repair -----------------------------------------------------------------------------------------------------------

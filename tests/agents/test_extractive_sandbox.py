@@ -1,0 +1,94 @@
+"""The model `extractive` through the whole house: real tools and real HTTP over the sandbox."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent.outputs import IntegrityReport
+from literature_agent.sandbox import Corpus, SandboxServer
+
+QUESTIONS = [
+    "Does metformin slow cognitive decline in older adults with type 2 diabetes?",
+    "Do GLP-1 receptor agonists help in heart failure with preserved ejection fraction?",
+    "Does prehabilitation help frail people before colorectal cancer surgery?",
+    "What relieves fatigue in long COVID?",
+]
+
+
+async def answer(question: str, settings: Settings) -> LiteratureAggregationOutput:
+    return await LiteratureAggregator("extractive", settings=settings).run(question, sources=["pubmed", "europepmc"])
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_the_answer_passes_every_check_without_repair(question: str, settings: Settings) -> None:
+    output = await answer(question, settings)
+    assert output.status == "complete"
+    assert output.model == "extractive"
+    assert output.integrity == IntegrityReport()
+    assert len(output.relevant_articles) >= 5
+    assert output.key_themes
+    assert output.research_gaps
+    assert output.usage.cost_usd == 0
+    assert any("language model" in sentence for sentence in output.limitations)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+async def test_what_was_retracted_or_is_under_concern_is_never_relied_on(question: str, settings: Settings) -> None:
+    output = await answer(question, settings)
+    assert all(article.correction_status not in ("retracted", "concern") for article in output.relevant_articles)
+    assert all(not article.is_notice for article in output.relevant_articles)
+    registry = output.registry
+    assert registry is not None
+    for resolved in registry.resolve(output.summary):
+        assert resolved.artifact is not None
+        assert resolved.artifact.correction_status not in ("retracted", "concern")
+
+
+async def test_nothing_found_is_no_evidence(settings: Settings) -> None:
+    """K079."""
+    output = await answer("Does xylophone music attract quasars?", settings)
+    assert output.status == "no_evidence"
+    assert output.relevant_articles == ()
+
+
+async def test_a_source_that_is_down_leaves_the_answer_to_the_other(sandbox: SandboxServer, settings: Settings) -> None:
+    """K092, K095."""
+    sandbox.faults.set("eutils", "server_error")
+    try:
+        output = await answer(QUESTIONS[0], settings)
+    finally:
+        sandbox.faults.clear()
+    assert output.status == "partial"
+    assert output.relevant_articles
+    failed = [line for line in output.search_log if line.status == "failed"]
+    assert [line.source for line in failed] == ["pubmed"]
+
+
+async def test_the_paper_behind_a_question_is_found_without_its_title(
+    shared_dir: Path, settings: Settings, tmp_path: Path
+) -> None:
+    """The hard case of known-item search: the queries come from the question, the title is hidden."""
+    source = shared_dir / "corpora" / "pubmedqa-dev"
+    folder = tmp_path / "titles_hidden"
+    folder.mkdir()
+    hidden = [json.dumps({**paper, "title": ""}) for paper in json_lines(source / "corpus.jsonl")]
+    (folder / "corpus.jsonl").write_text("\n".join(hidden), encoding="utf-8")
+    asked = json_lines(source / "queries.jsonl")[::40]
+    found = 0
+    with SandboxServer(Corpus.from_folder(folder)) as server:
+        here = settings.model_copy(update=server.settings_overrides())
+        for query in asked:
+            output = await LiteratureAggregator("extractive", settings=here).run(query["text"], sources=["pubmed"])
+            listed = [getattr(article, "pmid", None) for article in output.relevant_articles[:10]]
+            found += query["_id"].removeprefix("q") in listed
+    assert found >= 0.95 * len(asked)
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    # Not `splitlines`: a line separator inside a text ends no line of JSON.
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
