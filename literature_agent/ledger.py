@@ -85,6 +85,10 @@ class LedgerEntry(Record):
     """Works got, in order, one for each record."""
     error: ErrorInfo | None = None
     search: SearchRecord | None = None
+    warnings: tuple[str, ...] = ()
+    """What the source said against the query: ignored tags, unmatched phrases, dropped filters (search)."""
+    notice: str | None = None
+    """What else it said, such as a better spelling (search)."""
 
 
 class ShownText(Record):
@@ -280,6 +284,8 @@ class Ledger:
                     references=hits,
                     error=info,
                     search=record,
+                    warnings=result.warnings if result else (),
+                    notice=result.notice if result else None,
                 )
             )
         closed = self.search(opened.search_id)
