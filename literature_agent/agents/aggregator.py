@@ -22,7 +22,14 @@ from pydantic_ai import (
     ToolOutput,
     ToolReturn,
 )
-from pydantic_ai.exceptions import AgentRunError, RunCancelled, RunTimedOut, UsageLimitExceeded, UserError
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    OutputTokenLimitExceeded,
+    RunCancelled,
+    RunTimedOut,
+    UsageLimitExceeded,
+    UserError,
+)
 from pydantic_ai.models import Model
 from pydantic_ai.usage import RunUsage as ModelUsage
 from pydantic_ai.usage import UsageLimits
@@ -313,6 +320,8 @@ class LiteratureAggregator:
             ending = Ending("cancelled", "The run was cancelled before the model had finished.")
         except UsageLimitExceeded as reached:
             ending = Ending("budget", f"The budget was used up before the model had finished ({reached.message}).")
+        except OutputTokenLimitExceeded:
+            ending = Ending("model", "The model did not finish: its output was cut by its output limit.")
         except (AgentRunError, UserError) as broken:
             ending = Ending("model", f"The model did not finish: {_first_sentence(broken.message)}")
         ending = run.ending or ending

@@ -12,13 +12,14 @@ from typing import Any
 from opentelemetry import trace
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
-from pydantic_ai.exceptions import UsageLimitExceeded
+from pydantic_ai.exceptions import ModelRetry, OutputTokenLimitExceeded, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RunUsage
 
+from literature_agent.agents.replies import cleaned, is_cut
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import prepare_flat
 from literature_agent.custody import Event
@@ -31,6 +32,7 @@ OUTPUT_TOOL = "submit_answer"
 # Share of the wall time that is kept for closing.
 _RESERVE = 0.15
 _CLOSING_TURNS = 2
+_CUT_REPLIES = 1
 CONTEXT_CHARACTERS = 160_000
 """Characters of tool results in one history, about 40,000 tokens; beyond it old results are reduced."""
 _REPEATS = 3
@@ -38,7 +40,7 @@ _FRUITLESS = 10
 
 
 class Conduct(AbstractCapability[Run]):
-    """Adds the status line, turns the end of a budget into a closing turn, and keeps tool schemas flat."""
+    """Adds the status line, turns the end of a budget into a closing turn, cleans replies, keeps schemas flat."""
 
     async def prepare_tools(self, ctx: RunContext[Run], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
         return [await prepare_flat(ctx, definition) for definition in tool_defs]
@@ -61,6 +63,20 @@ class Conduct(AbstractCapability[Run]):
                 }
             )
             return response
+
+    async def after_model_request(
+        self, ctx: RunContext[Run], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        if is_cut(response):
+            run = ctx.deps
+            run.cut_replies += 1
+            if run.cut_replies > _CUT_REPLIES:
+                raise OutputTokenLimitExceeded("the output was cut again")
+            raise ModelRetry(
+                "Your reply was cut by your output limit, so its last tool call is incomplete and was not carried out. "
+                "Say the same shorter: fewer articles, shorter reasons, no quotes."
+            )
+        return cleaned(response)
 
     async def before_model_request(
         self, ctx: RunContext[Run], request_context: ModelRequestContext

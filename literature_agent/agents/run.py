@@ -37,6 +37,7 @@ class Run:
     """Calls of search and fetch tools so far, counted when they are opened."""
     ending: Ending | None = None
     closing_turns: int = 0
+    cut_replies: int = 0
     purse: Purse | None = None
     """This run's share of its parent's limits, where it has a parent."""
     unresolved: tuple[str, ...] = ()
