@@ -43,12 +43,13 @@ def sandbox() -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def settings(sandbox: SandboxServer, tmp_path: Path) -> Settings:
-    """Settings that point every service at the sandbox, without pace and with short waits."""
+    """Settings that point every service at the sandbox, with short waits and without pace, cache or breaker."""
     return load_settings(
         **sandbox.settings_overrides(),
         cache_dir=tmp_path / "cache",
         pace="off",
         cache="off",
+        breaker="off",
         rate_limit_store="memory",
         retry_max_wait_s=0.01,
     )

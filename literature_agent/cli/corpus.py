@@ -37,7 +37,8 @@ def open_settings(*, sandbox: bool, folder: Path | None) -> Iterator[Opened]:
     with open_corpus(folder) as corpus, SandboxServer(corpus) as server:
         what = "invented papers" if corpus.is_synthetic else f"the records in {str(folder)!r}"
         note = f"Sandbox: {corpus.size} records ({what}) served on this machine; the real services are not asked."
-        yield Opened(load_settings(**server.settings_overrides()), note)
+        # Each server has a port of its own, so what were stored of its answers could never serve again.
+        yield Opened(load_settings(**server.settings_overrides(), cache="off"), note)
 
 
 @contextmanager

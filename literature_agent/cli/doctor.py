@@ -169,7 +169,7 @@ def _sources(settings: Settings, offline: bool) -> Iterator[Finding]:
 async def _ask_all(sources: list[Source], settings: Settings) -> list[Finding]:
     from literature_agent.transport import Transport
 
-    once = settings.model_copy(update={"retry_attempts": 1})
+    once = settings.model_copy(update={"retry_attempts": 1, "cache": "off", "breaker": "off"})
     async with Transport(once) as transport:
         return await asyncio.gather(*(_ask(source, transport) for source in sources))
 

@@ -274,7 +274,7 @@ class _Ladder:
         if text is None:
             self._step(EUROPEPMC_TEXT, "none", "not there, or not open access")
             return None
-        reason = why_without_text(text.article, self.transport.now().date().isoformat())
+        reason = why_without_text(text.article, text.provenance.retrieved_at.date().isoformat())
         if reason is None:
             self._step(EUROPEPMC_TEXT, "found")
             return text
@@ -284,7 +284,7 @@ class _Ladder:
         return None
 
     async def _europepmc_article(self, wanted: str) -> _Text | None:
-        answer = await EuropePMCClient(self.transport).full_text_xml(wanted)
+        answer, at, _ = await EuropePMCClient(self.transport).full_text_xml(wanted)
         if answer.xml is None:
             return None
         articles = parse_jats(answer.xml, "europepmc").articles
@@ -296,7 +296,7 @@ class _Ladder:
         if article is None:
             raise source_error("europepmc", "invalid_response", f"Europe PMC answered with another text than {wanted}.")
         request = describe(full_text_request(wanted))
-        return _Text(article, Provenance(source="europepmc", request=request, retrieved_at=self.transport.now()))
+        return _Text(article, Provenance(source="europepmc", request=request, retrieved_at=at))
 
     # The outcome
 

@@ -54,13 +54,19 @@ _PASSING = re.compile(
 
 
 def eutils_request(
-    source: str, path: str, params: Sequence[tuple[str, str]], *, ids: int = 0, accept: str = "*/*"
+    source: str,
+    path: str,
+    params: Sequence[tuple[str, str]],
+    *,
+    ids: int = 0,
+    accept: str = "*/*",
+    max_age_s: float | None = None,
 ) -> Request:
     """A request to the E-utilities: GET, or POST with a form where the parameters are long or the `ids` many (K011)."""
     length = sum(len(name) + 2 + _encoded_length(value) for name, value in params)
     if length > LONGEST_GET or ids > MOST_IDS_IN_GET:
-        return Request(source, "eutils", path, form=tuple(params), accept=accept)
-    return Request(source, "eutils", path, params=tuple(params), accept=accept)
+        return Request(source, "eutils", path, form=tuple(params), accept=accept, max_age_s=max_age_s)
+    return Request(source, "eutils", path, params=tuple(params), accept=accept, max_age_s=max_age_s)
 
 
 def _encoded_length(value: str) -> int:

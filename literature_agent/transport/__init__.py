@@ -1,10 +1,13 @@
 """HTTP: the only room that waits, retries or holds a key."""
 
+from literature_agent.transport.breaker import Breakers
 from literature_agent.transport.clock import Clock, SystemClock
 from literature_agent.transport.messages import (
+    A_DAY,
     Answer,
     Attempt,
     Progress,
+    Received,
     Request,
     ServiceName,
     TransientAnswer,
@@ -14,13 +17,16 @@ from literature_agent.transport.pace import MemoryPaceStore, Pace, PaceStore, li
 from literature_agent.transport.room import SANDBOX_HEADER, Transport
 
 __all__ = [
+    "A_DAY",
     "Answer",
     "Attempt",
+    "Breakers",
     "Clock",
     "MemoryPaceStore",
     "Pace",
     "PaceStore",
     "Progress",
+    "Received",
     "Request",
     "SANDBOX_HEADER",
     "ServiceName",

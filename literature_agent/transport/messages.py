@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from datetime import datetime
+from typing import Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from literature_agent.errors import ErrorKind
+
+T = TypeVar("T")
+
+A_DAY = 86_400.0
+"""Seconds after which records are asked for anew: a retraction must not be overlooked for longer."""
 
 ServiceName = Literal["eutils", "pmc", "europepmc", "biorxiv", "clinicaltrials"]
 
@@ -27,7 +33,8 @@ class Request:
     params: tuple[tuple[str, str], ...] = ()
     form: tuple[tuple[str, str], ...] | None = None
     accept: str = "*/*"
-    cacheable: bool = True
+    max_age_s: float | None = None
+    """Age up to which a stored answer will do, seconds; None: as the settings say; 0: asked anew, and not stored."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,16 @@ class Answer:
         """Whether a page came where data was asked for (maintenance note, bot check, proxy)."""
         head = self.body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
         return head.startswith((b"<!doctype html", b"<html")) or "text/html" in self.content_type.lower()
+
+
+class Received(NamedTuple, Generic[T]):
+    """What a reader made of an answer."""
+
+    value: T
+    at: datetime
+    """When the service gave the answer: for a stored one not now, but then."""
+    was_stored: bool = False
+    """Whether nothing was sent for it."""
 
 
 class TransientAnswer(Exception):  # a signal to the retry loop, never seen by a caller

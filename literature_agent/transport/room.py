@@ -1,30 +1,41 @@
 """The transport: everything that leaves this machine goes through `Transport.send`.
 
-Outermost first: retry, pace, credentials, network. So each attempt waits its turn (K108), and nothing above the
-network ever sees a key. A cache of accepted answers belongs above the retry, a breaker between retry and pace, a
-recorder in place of the network.
+Outermost first: cache of accepted answers, retry, breaker, pace, credentials, network. So a stored answer waits for
+nothing and a retry never meets it, each attempt waits its turn (K108), and nothing above the network ever sees a key.
+A recorder stands in place of the network.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
-from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, urlencode
 
 from literature_agent.errors import ConfigurationError, LiteratureError, SourceError, source_error
 from literature_agent.settings import Settings
+from literature_agent.transport.breaker import BREAKERS_OF_THIS_PROCESS, HANGING_S, Breaker, Breakers, LeftAlone
+from literature_agent.transport.cache import answer_cache, key_of
 from literature_agent.transport.clock import Clock, SystemClock
 from literature_agent.transport.gate import JobGate, job_gate
-from literature_agent.transport.hosts import CREDENTIAL_NAMES, Host, credentials, host_of, services
-from literature_agent.transport.messages import Answer, Attempt, Progress, Request, ServiceName, TransientAnswer
+from literature_agent.transport.hosts import Host, credentials, host_of, services
+from literature_agent.transport.messages import (
+    Answer,
+    Attempt,
+    Progress,
+    Received,
+    Request,
+    ServiceName,
+    TransientAnswer,
+)
 from literature_agent.transport.pace import Pace, PaceStore, pace_store
+from literature_agent.transport.redirects import MOST_REDIRECTS, REDIRECTS, Step, followed
 from literature_agent.transport.retry import TRANSIENT, GaveUp, retry_after, with_retries
 from literature_agent.transport.secrets import Secrets
 
@@ -40,9 +51,6 @@ SANDBOX_HEADER = "x-literature-agent-sandbox"
 
 MAX_BODY = 64 * 2**20
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_MOST_REDIRECTS = 5
-
 # Prefix of an error's reason where only the service is known.
 _SOURCE: dict[ServiceName, str] = {"eutils": "pubmed"}
 
@@ -54,12 +62,15 @@ _in_job: ContextVar[bool] = ContextVar("literature_agent_in_job", default=False)
 class Transport:
     """The way to all services for one caller, in one event loop. Use as `async with Transport(settings) as transport`.
 
-    Pace and job gate are shared with every other transport of this machine and process; only connections are its own.
+    Pace, stored answers, job gate and breaker are shared with every other transport of this machine or process; only
+    connections are its own.
 
     Args:
-        network: what stands in for the network (tests, recorded answers); it stays the caller's to close.
+        network: what stands in for the network (tests, recorded answers); it stays the caller's to close. Recording and
+            replaying want the setting `cache` off.
         clock: time; tests hand in one that never waits.
         store: where the pace is kept, instead of what `settings.rate_limit_store` names.
+        breakers: which services are left alone, instead of what this process knows of it.
         on_attempt: told of each request on the wire.
         read_timeout: longest wait for the next part of an answer, seconds.
         max_body: largest answer that is read, bytes after decompression.
@@ -72,6 +83,7 @@ class Transport:
         network: httpx.AsyncBaseTransport | None = None,
         clock: Clock | None = None,
         store: PaceStore | None = None,
+        breakers: Breakers | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
         read_timeout: float = 60.0,
         max_body: int = MAX_BODY,
@@ -97,6 +109,11 @@ class Transport:
         self._gates: dict[ServiceName, JobGate] = {
             name: job_gate(host.row, host.jobs) for name, host in self._hosts.items()
         }
+        known = breakers or BREAKERS_OF_THIS_PROCESS
+        self._breakers: dict[ServiceName, Breaker] = {}
+        if settings.breaker == "on":
+            self._breakers = {name: known.of(name, host.base_url) for name, host in self._hosts.items()}
+        self._cache = answer_cache(settings)
         self._sandboxes: set[str] = set()
         self._kept: dict[str, Any] = {}
 
@@ -198,11 +215,20 @@ class Transport:
             gate.leave()
 
     async def send(self, request: Request, read: Callable[[Answer], T]) -> T:
-        """What `read` makes of the answer to `request`.
+        """What `read` makes of the answer to `request`; `receive` tells also when the answer came."""
+        return (await self.receive(request, read)).value
+
+    async def receive(
+        self, request: Request, read: Callable[[Answer], T], *, keep: Callable[[T], bool] = lambda value: True
+    ) -> Received[T]:
+        """What `read` makes of the answer to `request`, and when the service gave that answer.
+
+        An answer that `read` has accepted is stored, if `keep` says so of what came of it, and serves the same request
+        again without waiting, as long as `request.max_age_s` and the settings allow.
 
         429, 500, 502, 503, 504, connections that fail and answers for which `read` raises `TransientAnswer` are asked
         again, as the settings allow. 403 and other failures of the server end it at once. Every other status is
-        handed to `read`. Redirects stay on the host.
+        handed to `read`. Redirects stay on the host. A service that has failed repeatedly is not asked for a while.
 
         Raises:
             SourceError: no usable answer; the reason begins with `request.source`. What `read` raises passes through.
@@ -210,15 +236,51 @@ class Transport:
         """
         if self._closed:
             raise RuntimeError("This transport is closed.")
+        if (stored := await self._stored(request, read)) is not None:
+            return stored
+        answer, received = await self._asked(request, read)
+        if self._cache is not None and request.max_age_s != 0 and keep(received.value):
+            await self._cache.put(key_of(request, self._hosts[request.service]), answer, received.at)
+        return received
 
-        async def once(number: int) -> T:
-            answer = await self._attempt(request, number)
+    # Stored answers
+
+    async def _stored(self, request: Request, read: Callable[[Answer], T]) -> Received[T] | None:
+        if self._cache is None or request.max_age_s == 0:
+            return None
+        key = key_of(request, self._hosts[request.service])
+        found = await self._cache.get(key, self.now(), request.max_age_s)
+        if found is None:
+            return None
+        try:
+            return Received(read(found.answer), found.received_at, was_stored=True)
+        except (TransientAnswer, LiteratureError):  # another reader took it, or another version of this one
+            return None
+
+    # All attempts
+
+    async def _asked(self, request: Request, read: Callable[[Answer], T]) -> tuple[Answer, Received[T]]:
+        was_answered = False
+
+        async def once(number: int) -> tuple[Answer, Received[T]]:
+            nonlocal was_answered
+            was_answered = False
+            is_trial = self._admit(request)
             try:
-                return read(self._judged(request, answer))
+                answer = await self._attempt(request, number)
+                received_at = self.now()
+                if answer.status == 429 or answer.status not in TRANSIENT:
+                    was_answered = True
+                    if (breaker := self._breakers.get(request.service)) is not None:
+                        breaker.answered()
+                return answer, Received(read(self._judged(request, answer)), received_at)
             except TransientAnswer as fault:
                 if fault.kind == "rate_limited":
                     asked = fault.retry_after or 1.0
                     await self._rest(request.service, min(asked, self.settings.retry_max_wait_s))
+                elif is_trial and not was_answered:
+                    self._count_failure(request.service, fault)
+                    self._admit(request)
                 raise
 
         outcome = await with_retries(
@@ -229,8 +291,33 @@ class Transport:
             left=lambda: _or_for_ever(self.time_left()),
         )
         if isinstance(outcome, GaveUp):
+            if not was_answered:
+                self._count_failure(request.service, outcome.fault)
             self._gave_up(request, outcome)
         return outcome
+
+    # Breaker
+
+    def _admit(self, request: Request) -> bool:
+        """Whether this attempt is a trial of a service that was left alone. Raises the error of one that still is."""
+        if (breaker := self._breakers.get(request.service)) is None:
+            return False
+        try:
+            return breaker.admit(self._clock.monotonic())
+        except LeftAlone as state:
+            seconds = f"{math.ceil(state.seconds)} s"
+            failure = source_error(
+                request.source,
+                "unreachable",
+                f"{self._hosts[request.service].name} failed {state.failures} times in a row (last: {state.fault}) and "
+                f"is not asked for another {seconds}.",
+                recovery=f"Ask another source, or this one again in {seconds}.",
+            )
+        raise failure
+
+    def _count_failure(self, service: ServiceName, fault: Exception) -> None:
+        if (breaker := self._breakers.get(service)) is not None:
+            breaker.failed(self._clock.monotonic(), self._secrets.hide(str(fault)))
 
     # Judging
 
@@ -285,47 +372,21 @@ class Transport:
 
     async def _attempt(self, request: Request, number: int) -> Answer:
         host = self._hosts[request.service]
-        step = _Step(
+        step = Step(
             "GET" if request.form is None else "POST",
             host.base_url + request.path.lstrip("/"),
             request.params,
             request.form,
         )
-        for _ in range(_MOST_REDIRECTS + 1):
+        for _ in range(MOST_REDIRECTS + 1):
             answer = await self._paced(request, number, step)
             location = answer.headers.get("location")
-            if answer.status not in _REDIRECTS or not location:
+            if answer.status not in REDIRECTS or not location:
                 return answer
-            step = self._followed(request, step, answer.status, location)
+            step = followed(request, step, answer.status, location)
         raise source_error(request.source, "invalid_response", f"{host.name} redirects {request.path} in circles.")
 
-    def _followed(self, request: Request, step: _Step, status: int, location: str) -> _Step:
-        """Where a redirect leads, without the credentials that the server may have echoed in it."""
-        old = urlsplit(step.address)
-        try:
-            new = urlsplit(urljoin(step.address, location))
-            upgrade = (old.scheme, new.scheme) == ("http", "https") and new.hostname == old.hostname
-            allowed = (upgrade or _place(new) == _place(old)) and "@" not in new.netloc
-            where = new.hostname or "an unreadable address"
-        except ValueError:
-            allowed, where = False, "an unreadable address"
-        if not allowed:
-            raise source_error(
-                request.source,
-                "invalid_response",
-                f"{old.netloc} redirects {request.path} to {where}; only redirects within the host are followed.",
-                recovery="Check the base URL in the settings, and whether the network asks for a login first.",
-            )
-        query = parse_qsl(new.query, keep_blank_values=True)
-        see_other = status == 303
-        return _Step(
-            "GET" if see_other else step.method,
-            urlunsplit((new.scheme, new.netloc, new.path, "", "")),
-            tuple(pair for pair in query if pair[0] not in CREDENTIAL_NAMES),
-            None if see_other else step.form,
-        )
-
-    async def _paced(self, request: Request, number: int, step: _Step) -> Answer:
+    async def _paced(self, request: Request, number: int, step: Step) -> Answer:
         before = self._clock.monotonic()
         if self._needs_pace(request.service):
             try:
@@ -364,7 +425,7 @@ class Transport:
 
     # Innermost: credentials and network
 
-    async def _on_wire(self, request: Request, number: int, step: _Step) -> Answer:
+    async def _on_wire(self, request: Request, number: int, step: Step) -> Answer:
         from literature_agent.transport.network import BadCertificate, NoAddress, TooLarge, Untreatable
 
         wire, host, failed = self._open(), self._hosts[request.service].name, partial(source_error, request.source)
@@ -378,6 +439,7 @@ class Transport:
             "url.path": request.path,
         }
         failure: LiteratureError
+        began = self._clock.monotonic()
         try:
             async with asyncio.timeout(self.time_left()):
                 # Address and body go straight from hand to hand: a local variable here would be in the traceback of
@@ -391,6 +453,8 @@ class Transport:
                 )
         except TimeoutError:
             failure = failed("timeout", f"{host} did not answer {request.path} in full before the deadline.")
+            if self._clock.monotonic() - began >= HANGING_S:
+                self._count_failure(request.service, failure)
         except TooLarge:
             failure = failed(
                 "invalid_response",
@@ -412,7 +476,7 @@ class Transport:
         # Raised anew and not above, so that neither traceback nor context leads to where the key is known.
         raise failure
 
-    def _with_credentials(self, request: Request, step: _Step) -> tuple[str, bytes | None]:
+    def _with_credentials(self, request: Request, step: Step) -> tuple[str, bytes | None]:
         """Address and body as they go out."""
         who = credentials(request, self.settings)
         content = None if step.form is None else urlencode((*step.form, *who)).encode("ascii")
@@ -438,20 +502,6 @@ class Transport:
             self._secrets.guard_logs()
             self._wire = Wire(network, self._secrets, self._read_timeout, self._max_body)
         return self._wire
-
-
-@dataclass(frozen=True)
-class _Step:
-    """What goes out next, before credentials: the request itself, or where a redirect sent it."""
-
-    method: str
-    address: str
-    params: tuple[tuple[str, str], ...]
-    form: tuple[tuple[str, str], ...] | None
-
-
-def _place(address: SplitResult) -> tuple[str, str | None, int | None]:
-    return address.scheme, address.hostname, address.port or {"http": 80, "https": 443}.get(address.scheme)
 
 
 def _or_for_ever(seconds: float | None) -> float:

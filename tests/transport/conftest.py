@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from literature_agent.settings import Settings
-from literature_agent.transport import MemoryPaceStore, Request, Transport
+from literature_agent.transport import Breakers, MemoryPaceStore, Request, Transport
 
 CERTIFICATE = Path(__file__).parent / "loopback.pem"
 
@@ -167,20 +167,21 @@ def wire(clock: FakeClock) -> Callable[..., Wire]:
 
 @pytest.fixture
 def open_transport(clock: FakeClock) -> Callable[..., Transport]:
-    """A transport with a pace of its own; `url` stands for every service."""
+    """A transport with a pace and breakers of its own and no cache; `url` stands for every service."""
 
     def build(
         wire: Wire | None = None, *, url: str = "http://service.test/", real_time: bool = False, **given: Any
     ) -> Transport:
-        own = {name: given.pop(name) for name in ("on_attempt", "read_timeout", "max_body", "store") if name in given}
+        names = ("on_attempt", "read_timeout", "max_body", "store", "breakers")
+        own = {name: given.pop(name) for name in names if name in given}
         bases = dict.fromkeys(
             ("ncbi_base_url", "pmc_base_url", "europepmc_base_url", "biorxiv_base_url", "clinicaltrials_base_url"), url
         )
         return Transport(
-            Settings(**{**bases, **given}),
+            Settings(**{**bases, "cache": "off", **given}),
             network=None if wire is None else wire.transport,
             clock=None if real_time else clock,
-            **{"store": MemoryPaceStore(), **own},
+            **{"store": MemoryPaceStore(), "breakers": Breakers(), **own},
         )
 
     return build

@@ -364,7 +364,7 @@ def test_an_unknown_host_is_refused_by_name() -> None:
 
 
 def test_two_event_loops_in_two_threads_share_one_pace(tmp_path: Path, wire: Callable[..., Wire], ask: Request) -> None:
-    settings = Settings(cache_dir=tmp_path, ncbi_api_key=KEY)
+    settings = Settings(cache_dir=tmp_path, cache="off", ncbi_api_key=KEY)
     row: list[float] = []
     guard = threading.Lock()
 

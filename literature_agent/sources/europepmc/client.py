@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -13,10 +14,11 @@ from literature_agent.errors import InvalidInputError, SourceError, source_error
 from literature_agent.ids import identify, normalise_pmcid, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult, FullTextReason
 from literature_agent.sources._text import one_line
+from literature_agent.sources._xml import parse_xml
 from literature_agent.sources.europepmc.parse import NAME, BareEnvelope, SearchPage, parse_article, parse_search
 from literature_agent.sources.europepmc.query import CONTROL, phrase, refused, sort_complaint
-from literature_agent.transport import Transport, describe
-from literature_agent.transport.messages import Answer, Request, TransientAnswer
+from literature_agent.transport import A_DAY, Transport, describe
+from literature_agent.transport.messages import Answer, Received, Request, TransientAnswer
 
 ArticleT = TypeVar("ArticleT", bound=EuropePMCArticle)
 
@@ -48,21 +50,27 @@ def search_request(
     if sort:
         params.append(("sort", sort))
     if len(query) > LONGEST_GET:
-        return Request(NAME, "europepmc", "searchPOST", form=tuple(params), accept="application/json")
-    return Request(NAME, "europepmc", "search", params=tuple(params), accept="application/json")
+        return Request(NAME, "europepmc", "searchPOST", form=tuple(params), accept="application/json", max_age_s=A_DAY)
+    return Request(NAME, "europepmc", "search", params=tuple(params), accept="application/json", max_age_s=A_DAY)
 
 
 def article_request(source: str, epmc_id: str) -> Request:
     """`GET /article/{source}/{id}`, the whole record."""
     path = f"article/{quote(source, safe='')}/{quote(epmc_id, safe='')}"
     return Request(
-        NAME, "europepmc", path, params=(("resultType", "core"), ("format", "json")), accept="application/json"
+        NAME,
+        "europepmc",
+        path,
+        params=(("resultType", "core"), ("format", "json")),
+        accept="application/json",
+        max_age_s=A_DAY,
     )
 
 
 def full_text_request(full_text_id: str) -> Request:
     """`GET /{id}/fullTextXML`; the id alone, without its source."""
-    return Request(NAME, "europepmc", f"{quote(full_text_id, safe='')}/fullTextXML", accept="application/xml")
+    path = f"{quote(full_text_id, safe='')}/fullTextXML"
+    return Request(NAME, "europepmc", path, accept="application/xml", max_age_s=A_DAY)
 
 
 # --- what an identifier asks for --------------------------------------------------------------------------------------
@@ -268,26 +276,13 @@ class EuropePMCClient:
             return page
 
         try:
-            page = await self.transport.send(request, read)
+            received = await self.transport.receive(request, read, keep=lambda page: not page.unreadable)
         except SourceError as failed:
             if not is_first or failed.reason != f"{NAME}_unreachable":
                 raise
             raise _blamed(failed, plan, was_bare=was_bare) from failed
-        return replace(page, articles=self._stamped(page.articles, request))
-
-    def _stamped(self, articles: Iterable[ArticleT], request: Request) -> tuple[ArticleT, ...]:
-        """The records of one answer with where and when they were got, and when their corrections were looked up."""
-        now = self.transport.now()
-        origin = Provenance(source=NAME, request=describe(request), retrieved_at=now)
-        return tuple(
-            article.model_copy(
-                update={
-                    "provenance": (origin,),
-                    "correction_checked_at": None if article.correction_status == "unknown" else now,
-                }
-            )
-            for article in articles
-        )
+        page = received.value
+        return replace(page, articles=_stamped(page.articles, request, received.at))
 
     # --- fetch
 
@@ -347,10 +342,14 @@ class EuropePMCClient:
         """What one query for all brings; a failure brings nothing, for each is then asked singly."""
         request = search_request(" OR ".join(target.clause for target in targets), page_size=4 * len(targets))
         try:
-            page = await self.transport.send(request, lambda answer: parse_search(require_data(answer), detailed=True))
+            received = await self.transport.receive(
+                request,
+                lambda answer: parse_search(require_data(answer), detailed=True),
+                keep=lambda page: not page.unreadable,
+            )
         except SourceError:
             return {}
-        articles = self._stamped(page.articles, request)
+        articles = _stamped(received.value.articles, request, received.at)
         return {target.asked: best for target in targets if (best := _best(target, articles)) is not None}
 
     async def _fetch_one(self, target: Target) -> DetailedEuropePMCArticle | None:
@@ -363,11 +362,12 @@ class EuropePMCClient:
                 return (article,) if article is not None else ()
             return parse_search(body, detailed=True).articles
 
-        return _best(target, self._stamped(await self.transport.send(request, read), request))
+        received = await self.transport.receive(request, read, keep=bool)
+        return _best(target, _stamped(received.value, request, received.at))
 
     # --- full text
 
-    async def full_text_xml(self, full_text_id: str) -> FullTextXML:
+    async def full_text_xml(self, full_text_id: str) -> Received[FullTextXML]:
         """The JATS of an open access article (`PMC...`) or preprint (`PPR...`).
 
         404, 204 and an empty body mean that there is none: unknown here, or not open access; the service does not say
@@ -387,9 +387,27 @@ class EuropePMCClient:
             body = require_data(answer)
             if b"<errorBean" in body[:1000]:
                 return FullTextXML(None, "not_open_access")
+            try:
+                parse_xml(body, NAME)
+            except SourceError as cut:
+                raise TransientAnswer(cut.message, kind="invalid_response") from None
             return FullTextXML(body)
 
-        return await self.transport.send(full_text_request(wanted), read)
+        return await self.transport.receive(full_text_request(wanted), read, keep=lambda text: text.xml is not None)
+
+
+def _stamped(articles: Iterable[ArticleT], request: Request, at: datetime) -> tuple[ArticleT, ...]:
+    """The records of one answer with where and when they were got, and when their corrections were looked up."""
+    origin = Provenance(source=NAME, request=describe(request), retrieved_at=at)
+    return tuple(
+        article.model_copy(
+            update={
+                "provenance": (origin,),
+                "correction_checked_at": None if article.correction_status == "unknown" else at,
+            }
+        )
+        for article in articles
+    )
 
 
 def _blamed(failed: SourceError, plan: SearchPlan, *, was_bare: bool) -> SourceError:

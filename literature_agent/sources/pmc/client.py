@@ -20,7 +20,7 @@ from literature_agent.sources.pmc.parse import (
     read_conversions,
     read_links,
 )
-from literature_agent.transport import Transport, describe
+from literature_agent.transport import A_DAY, Transport, describe
 from literature_agent.transport.messages import Answer, Request
 
 ID_BATCH = 200
@@ -33,7 +33,8 @@ ID_BATCH = 200
 def articles_request(pmcids: Sequence[str]) -> Request:
     """EFetch of whole articles."""
     digits = ",".join(pmcid.removeprefix("PMC") for pmcid in pmcids)
-    return eutils_request(NAME, "efetch.fcgi", [("db", "pmc"), ("id", digits), ("retmode", "xml")], ids=len(pmcids))
+    params = [("db", "pmc"), ("id", digits), ("retmode", "xml")]
+    return eutils_request(NAME, "efetch.fcgi", params, ids=len(pmcids), max_age_s=A_DAY)
 
 
 def conversion_request(id_type: IdType, ids: Sequence[str]) -> Request:
@@ -44,13 +45,14 @@ def conversion_request(id_type: IdType, ids: Sequence[str]) -> Request:
         "tools/idconv/api/v1/articles/",
         params=(("ids", ",".join(ids)), ("idtype", id_type), ("format", "json"), ("versions", "no")),
         accept="application/json",
+        max_age_s=A_DAY,
     )
 
 
 def links_request(pmid: str) -> Request:
     """ELink from a PubMed record to its own full text."""
     params = [("dbfrom", "pubmed"), ("db", "pmc"), ("linkname", "pubmed_pmc"), ("cmd", "neighbor"), ("id", pmid)]
-    return eutils_request(NAME, "elink.fcgi", [*params, ("retmode", "json")])
+    return eutils_request(NAME, "elink.fcgi", [*params, ("retmode", "json")], max_age_s=A_DAY)
 
 
 # --- what comes back --------------------------------------------------------------------------------------------------
@@ -88,14 +90,16 @@ class PMCClient:
             SourceError: PMC gave no usable answer, which says nothing about the text (K045).
         """
         request = articles_request([pmcid])
-        found = await self.transport.send(request, read_articles)
-        origin = Provenance(source=NAME, request=describe(request), retrieved_at=self.transport.now())
+        found, at, _ = await self.transport.receive(
+            request, read_articles, keep=lambda found: choose(found.articles, pmcid=pmcid) is not None
+        )
+        origin = Provenance(source=NAME, request=describe(request), retrieved_at=at)
         article = choose(found.articles, pmcid=pmcid)
         if article is None:
             if found.articles and pmcid not in found.unavailable:
                 raise source_error(NAME, "invalid_response", f"PMC answered with another article than {pmcid}.")
             return Fetched(origin, reason="not_in_pmc")
-        return Fetched(origin, article, why_without_text(article, self.transport.now().date().isoformat()))
+        return Fetched(origin, article, why_without_text(article, at.date().isoformat()))
 
     async def fetch(self, pmcids: Mapping[str, str]) -> FetchResult:
         """Whole articles, in the order asked; `pmcids` gives the written form of each identifier as asked.

@@ -11,7 +11,7 @@ from literature_agent.sources._eutils import eutils_request, is_empty_id_list, r
 from literature_agent.sources.pubmed.hits import Hits, hits_of, spelling_of
 from literature_agent.sources.pubmed.parse import articles_of
 from literature_agent.sources.pubmed.query import NAME, SORTS, Asked, Search
-from literature_agent.transport import Answer, Request, TransientAnswer, Transport, describe
+from literature_agent.transport import A_DAY, Answer, Request, TransientAnswer, Transport, describe
 
 BATCH = 200
 """Records of one EFetch."""
@@ -65,7 +65,7 @@ def search_request(search: Search, *, offset: int, limit: int) -> Request:
 def records_request(pmids: Sequence[str]) -> Request:
     """EFetch for whole records; PubMed has no JSON of them."""
     params = [("db", "pubmed"), ("id", ",".join(pmids)), ("retmode", "xml")]
-    return eutils_request(NAME, "efetch.fcgi", params, ids=len(pmids))
+    return eutils_request(NAME, "efetch.fcgi", params, ids=len(pmids), max_age_s=A_DAY)
 
 
 def look_up_request(asked: Sequence[Asked]) -> Request:
@@ -192,11 +192,12 @@ class PubMedClient:
 
     async def _ask(self, pmids: Sequence[str]) -> Records:
         request = records_request(pmids)
-        articles = await self.transport.send(request, read_records)
-        now = self.transport.now()
-        stamp = {
-            "provenance": (Provenance(source=NAME, request=describe(request), retrieved_at=now),),
-            "correction_checked_at": now,
-        }
         asked = set(pmids)
-        return Records({a.pmid: a.model_copy(update=stamp) for a in articles if a.pmid in asked})
+        received = await self.transport.receive(
+            request, read_records, keep=lambda articles: asked <= {article.pmid for article in articles}
+        )
+        stamp = {
+            "provenance": (Provenance(source=NAME, request=describe(request), retrieved_at=received.at),),
+            "correction_checked_at": received.at,
+        }
+        return Records({a.pmid: a.model_copy(update=stamp) for a in received.value if a.pmid in asked})

@@ -600,8 +600,20 @@ async def test_full_text_is_the_answer_itself(
     tools: EuropePMCTools, desk: Desk, payload: Callable[[str], bytes]
 ) -> None:
     desk.answers_with("PMC99000101/fullTextXML", "full-text.xml")
-    found = await tools.client.full_text_xml("pmc99000101")
+    found, at, _ = await tools.client.full_text_xml("pmc99000101")
     assert (found.xml, found.reason) == (payload("full-text.xml"), None)
+    assert at.isoformat() == "2026-11-30T12:00:00+00:00"
+
+
+async def test_a_full_text_that_is_cut_off_is_asked_for_again(
+    tools: EuropePMCTools, desk: Desk, payload: Callable[[str], bytes]
+) -> None:
+    whole = payload("full-text.xml").decode()
+    desk.answers("fullTextXML", whole[: len(whole) // 2], kind="application/xml", times=1)
+    desk.answers_with("fullTextXML", "full-text.xml")
+    found = await tools.client.full_text_xml("PMC99000101")
+    assert found.value.xml == whole.encode()
+    assert len(desk.sent) == 2
 
 
 @pytest.mark.parametrize(("status", "payload_name"), [(404, None), (204, None), (200, None), (200, "error-bean.xml")])
@@ -613,7 +625,7 @@ async def test_absent_full_text_is_none_with_a_reason(
         desk.answers_with("fullTextXML", payload_name)
     else:
         desk.answers("fullTextXML", "", status=status, kind="application/xml")
-    found = await tools.client.full_text_xml("PMC99000151")
+    found = (await tools.client.full_text_xml("PMC99000151")).value
     assert (found.xml, found.reason) == (None, "not_open_access")
     assert len(desk.sent) == 1
 
