@@ -42,6 +42,7 @@ from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.door import open_door
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
+from literature_agent.agents.relay import relayed
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import prepare_flat
 from literature_agent.agents.sync import run_in_own_loop
@@ -220,7 +221,8 @@ class LiteratureAggregator:
             if left is not None:
                 seconds = left * _SHARE_OF_PARENTS_TIME
                 limit = limit.model_copy(update={"deadline_s": min(limit.deadline_s or seconds, max(0.01, seconds))})
-            return await self._answer(request, self.model or _model_of(ctx), registry, limit, None, None, purse)
+            async with relayed(ctx) as observer:
+                return await self._answer(request, self.model or _model_of(ctx), registry, limit, observer, None, purse)
         finally:
             if account.close(purse):
                 self._accounts.pop(id(ctx.usage), None)

@@ -6,7 +6,7 @@ The script is written in the terms of a run: what was seen, which tools are call
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 from pydantic_ai.models import Model
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 
 __all__ = ["Calls", "Seen", "Turn", "scripted_model", "submit"]
 
@@ -71,7 +71,14 @@ def scripted_model(*turns: Turn, name: str = "scripted") -> Model:
             return ModelResponse(parts=[TextPart(calls)])
         return ModelResponse(parts=[ToolCallPart(tool, dict(arguments)) for tool, arguments in calls])
 
-    return FunctionModel(play, model_name=name)
+    async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+        for number, part in enumerate(play(messages, info).parts):
+            if isinstance(part, ToolCallPart):
+                yield {number: DeltaToolCall(part.tool_name, part.args_as_json_str(), part.tool_call_id)}
+            elif isinstance(part, TextPart):
+                yield part.content
+
+    return FunctionModel(play, stream_function=stream, model_name=name)
 
 
 def submit(summary: str, articles: Sequence[str] = (), **members: Any) -> Calls:

@@ -19,6 +19,7 @@ from literature_agent import (
     LiteratureAggregator,
     Settings,
 )
+from literature_agent.agents.relay import LiteratureStepEvent
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
@@ -196,3 +197,22 @@ def test_eight_threads_at_once(settings: Settings) -> None:
         outputs = list(pool.map(lambda _: aggregator.run_sync(QUESTION), range(8)))
     assert {output.status for output in outputs} == {"complete"}
     assert len({output.summary for output in outputs}) == 1
+
+
+async def test_the_steps_of_a_child_stand_in_the_parents_event_stream(settings: Settings) -> None:
+    aggregator = LiteratureAggregator(
+        scripted_model([("search_pubmed", {"query": "metformin"})], cite_first), settings=settings
+    )
+    steps: list[LiteratureStepEvent] = []
+
+    async def listen(ctx: Any, events: Any) -> None:
+        async for event in events:
+            if isinstance(event, LiteratureStepEvent):
+                steps.append(event)
+
+    parent: Agent[None, str] = Agent(
+        scripted_model(asks(1), "done"), deps_type=type(None), toolsets=[aggregator.as_toolset()]
+    )
+    await parent.run("Ask.", event_stream_handler=listen)
+    assert [step.kind for step in steps] == ["started", "search_started", "search_finished", "finished"]
+    assert {step.tool_name for step in steps} == {"literature_aggregator"}
