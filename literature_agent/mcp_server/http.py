@@ -1,0 +1,209 @@
+"""The server over streamable HTTP: who is asking, from where, how much and how often, before anything is read.
+
+Order: Host and Origin, bearer token, rate, body; then the SDK. A request without a known token is answered 401, and
+its body is not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from literature_agent.errors import ConfigurationError
+from literature_agent.mcp_server.policy import Consumer, Jwt, Policy
+from literature_agent.mcp_server.server import SCOPE_KEY, LiteratureServer
+
+PATH = "/mcp"
+
+logger = logging.getLogger("literature_agent.mcp_server")
+
+
+def hosts_of(host: str, port: int, policy: Policy) -> tuple[list[str], list[str]]:
+    """Host and Origin headers that are taken: of the loopback address with this port, and those of the policy."""
+    names = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")] if is_loopback(host) else []
+    return [*names, *policy.http.allowed_hosts], [*(f"http://{name}" for name in names), *policy.http.allowed_origins]
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass
+class Door:
+    """ASGI middleware in front of the SDK's application."""
+
+    app: ASGIApp
+    policy: Policy
+    hosts: frozenset[str]
+    origins: frozenset[str]
+    clock: Callable[[], float] = time.monotonic
+    _recent: dict[str, deque[float]] = field(default_factory=dict, init=False)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        refused = self._refused(headers)
+        if refused is not None:
+            await refused(scope, receive, send)
+            return
+        consumer = self._consumer(headers)
+        if consumer is None:
+            await _unauthorized()(scope, receive, send)
+            return
+        if not self._in_rate(consumer):
+            response = JSONResponse({"error": "rate_limited"}, status_code=429, headers={"Retry-After": "10"})
+            await response(scope, receive, send)
+            return
+        scope[SCOPE_KEY] = consumer.name
+        # The SDK binds a session to whoever opened it.
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=consumer.name, scopes=[]))
+        await self.app(scope, receive, send)
+
+    def _refused(self, headers: Headers) -> Response | None:
+        if headers.get("host", "").lower() not in self.hosts:
+            return Response("This server does not answer to that host.", status_code=421)
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in self.origins:
+            return Response("Requests from that origin are refused.", status_code=403)
+        return None
+
+    def _consumer(self, headers: Headers) -> Consumer | None:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token or len(token) > 16_384:
+            return None
+        consumer = self.policy.of_token(token)
+        if consumer is None and self.policy.http.jwt is not None:
+            subject = subject_of(token, self.policy.http.jwt)
+            consumer = self.policy.of_subject(subject) if subject is not None else None
+        return consumer
+
+    def _in_rate(self, consumer: Consumer) -> bool:
+        now = self.clock()
+        recent = self._recent.setdefault(consumer.name, deque())
+        while recent and now - recent[0] >= 60.0:
+            recent.popleft()
+        if len(recent) >= consumer.requests_per_minute:
+            return False
+        recent.append(now)
+        return True
+
+
+def subject_of(token: str, jwt: Jwt) -> str | None:
+    """The subject of a JSON web token that is signed, unexpired, from this issuer and for this audience; else None."""
+    from jwt import PyJWTError, decode
+
+    try:
+        claims: dict[str, Any] = decode(
+            token,
+            jwt.public_key_file.read_text(encoding="utf-8"),
+            algorithms=list(jwt.algorithms),
+            audience=jwt.audience,
+            issuer=jwt.issuer,
+            options={"require": ["exp", "iss", "aud", "sub"]},
+        )
+    except (PyJWTError, ValueError):
+        return None
+    subject = claims.get("sub")
+    return subject if isinstance(subject, str) else None
+
+
+def _unauthorized() -> Response:
+    return JSONResponse(
+        {"error": "invalid_token", "error_description": "A bearer token of this server's policy is needed."},
+        status_code=401,
+        headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
+    )
+
+
+def build_app(server: LiteratureServer, *, host: str, port: int) -> ASGIApp:
+    """The ASGI application, for a server that listens at `host` and `port`."""
+    hosts, origins = hosts_of(host, port, server.policy)
+    app = server.build().streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=server.policy.http.max_body_bytes,
+        # Both are checked by the door, before the token.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+    return Door(app, server.policy, frozenset(h.lower() for h in hosts), frozenset(o.lower() for o in origins))
+
+
+async def serve_http(
+    server: LiteratureServer, *, host: str, port: int, ready: Callable[[str], None], stop: asyncio.Event | None = None
+) -> None:
+    """Serve until interrupted, or until `stop` is set; `ready` hears the address when it is open.
+
+    Raises:
+        ConfigurationError: the port can't be opened.
+    """
+    import uvicorn
+
+    for consumer in server.policy.consumers:
+        if server.policy.http.jwt is not None and consumer.subject is not None:
+            _require_key(server.policy.http.jwt)
+    listener = _listener(host, port)
+    bound = listener.getsockname()[1]
+    config = uvicorn.Config(
+        build_app(server, host=host, port=bound),
+        # Nothing on stdout, and no address or header in a log.
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        timeout_graceful_shutdown=5,
+    )
+    running = uvicorn.Server(config)
+    shown = f"[{host}]" if ":" in host else host
+    serving = asyncio.create_task(running.serve(sockets=[listener]))
+    # The socket listens already: whoever connects now is answered when the server has started.
+    ready(f"http://{shown}:{bound}{PATH}")
+    try:
+        if stop is not None:
+            stopping = asyncio.create_task(stop.wait())
+            await asyncio.wait({serving, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            stopping.cancel()
+            running.should_exit = True
+        await serving
+    finally:
+        listener.close()
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(512)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ConfigurationError(
+            f"The MCP server cannot open port {port} on {host}: {error}.", recovery="Choose another port, or 0 for any."
+        ) from error
+    return listener
+
+
+def _require_key(jwt: Jwt) -> None:
+    if not jwt.public_key_file.is_file():
+        raise ConfigurationError(f"The key file {str(jwt.public_key_file)!r} of the policy is missing.")

@@ -1,0 +1,407 @@
+"""`pubmed_europepmc_search` and `pubmed_europepmc_fetch`: a contract that other clients already use.
+
+Members are camelCase and carry identifiers, so both exist in the identifiers mode `raw` only. Hits come in the
+server's order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from literature_agent.artifacts import EuropePMCArticle
+from literature_agent.errors import InvalidInputError, LiteratureError, source_error
+from literature_agent.mcp_server.replies import Answer
+from literature_agent.sources._text import one_line
+from literature_agent.sources.europepmc.client import EuropePMCClient, SearchPlan
+from literature_agent.sources.europepmc.parse import NAME, read_envelope
+from literature_agent.sources.europepmc.query import (
+    DEFAULT_SOURCES,
+    effective_query,
+    known_sources,
+    refused,
+    require_between,
+    search_page_url,
+    sort_sent,
+)
+from literature_agent.sources.europepmc.upstream import inside
+from literature_agent.transport import Answer as HttpAnswer
+from literature_agent.transport import Request, Transport
+
+T = TypeVar("T")
+
+SNIPPET = 400
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_SOURCES = ["MED", "PMC", "PPR", "PAT", "AGR"]
+
+# JSON-RPC codes of the contract, by the kind of the error.
+_CODES = {
+    "unreachable": -32000,
+    "not_found": -32001,
+    "rate_limited": -32003,
+    "timeout": -32004,
+    "blocked": -32005,
+    "invalid_input": -32007,
+    "disabled": -32008,
+    "configuration": -32008,
+    "invalid_response": -32070,
+}
+_OTHER_CODE = -32000
+
+_EPMC_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_ERROR_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "integer", "description": "JSON-RPC error code."},
+        "message": _TEXT,
+        "data": {
+            "type": "object",
+            "properties": {
+                "reason": {"type": "string", "description": "europepmc_unreachable, europepmc_invalid_input ..."},
+                "retryable": {"type": "boolean"},
+                "recovery": {
+                    "type": "object",
+                    "properties": {"hint": _TEXT},
+                    "required": ["hint"],
+                    "additionalProperties": False,
+                },
+            },
+            "required": ["reason", "retryable", "recovery"],
+            "additionalProperties": False,
+        },
+    },
+    "required": ["code", "message", "data"],
+    "additionalProperties": False,
+}
+_RECORD_MEMBERS: dict[str, Any] = {
+    "title": _TEXT,
+    "journal": _TEXT,
+    "authors": _TEXT,
+    "year": {"type": "integer"},
+    "doi": {"type": "string", "description": "As Europe PMC writes it."},
+    "pmid": _TEXT,
+    "pmcId": _TEXT,
+    "source": _TEXT,
+    "epmcId": _TEXT,
+}
+
+SEARCH_INPUT: dict[str, Any] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "properties": {
+        "query": {"type": "string", "minLength": 1, "description": "Query in Europe PMC's grammar."},
+        "sources": {
+            "type": "array",
+            "items": {"type": "string", "enum": _SOURCES},
+            "minItems": 1,
+            "default": list(DEFAULT_SOURCES),
+            "description": "MED PubMed, PMC, PPR preprints, PAT patents, AGR Agricola.",
+        },
+        "sort": {
+            "type": "string",
+            "description": "Relevance if absent, else `FIELD asc|desc`, several parted by commas: P_PDATE_D CITED "
+            "AUTH_FIRST PUB_YEAR.",
+        },
+        "pageSize": {"type": "integer", "minimum": 1, "maximum": 100, "default": 25},
+        "cursorMark": {"type": "string", "default": "*", "description": "`nextCursorMark` of the page before."},
+        "resultType": {
+            "type": "string",
+            "enum": ["core", "lite"],
+            "default": "core",
+            "description": "core has abstracts, lite has none.",
+        },
+    },
+    "required": ["query"],
+    "additionalProperties": False,
+}
+SEARCH_OUTPUT: dict[str, Any] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "properties": {
+        "hits": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    **_RECORD_MEMBERS,
+                    "abstractSnippet": {"type": "string", "description": f"First {SNIPPET} characters, … when cut."},
+                    "abstractTruncated": {"type": "boolean"},
+                },
+                "required": ["source", "epmcId"],
+                "additionalProperties": False,
+            },
+        },
+        "query": {"type": "string", "description": "As sent, with its filters."},
+        "searchUrl": _TEXT,
+        "cursorMark": _TEXT,
+        "totalCount": {"type": "integer"},
+        "appliedSources": {"type": "array", "items": {"type": "string"}},
+        "nextCursorMark": {"type": "string", "description": "Absent on the last page."},
+        "notice": _TEXT,
+        "error": _ERROR_SCHEMA,
+    },
+    "anyOf": [
+        {"required": ["hits", "query", "searchUrl", "cursorMark", "totalCount", "appliedSources"]},
+        {"required": ["error"]},
+    ],
+    "additionalProperties": False,
+}
+FETCH_INPUT: dict[str, Any] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "properties": {
+        "source": {"type": "string", "enum": _SOURCES, "description": "`source` of the hit."},
+        "epmcId": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 64,
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$",
+            "description": "`epmcId` of the hit.",
+        },
+    },
+    "required": ["source", "epmcId"],
+    "additionalProperties": False,
+}
+FETCH_OUTPUT: dict[str, Any] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "properties": {
+        "record": {
+            "type": "object",
+            "description": "The complete record.",
+            "properties": {
+                **_RECORD_MEMBERS,
+                "abstract": {"type": "string", "description": "Whole."},
+                "published": _TEXT,
+                "publicationTypes": {"type": "array", "items": _TEXT},
+                "keywords": {"type": "array", "items": _TEXT},
+                "meshHeadings": {"type": "array", "items": _TEXT},
+                "language": _TEXT,
+                "isOpenAccess": {"type": "boolean"},
+                "citedByCount": {"type": "integer"},
+                "correctionStatus": _TEXT,
+                "epmcUrl": _TEXT,
+            },
+            "required": ["source", "epmcId"],
+            "additionalProperties": False,
+        },
+        "notice": _TEXT,
+        "error": _ERROR_SCHEMA,
+    },
+    "anyOf": [{"required": ["record"]}, {"required": ["error"]}],
+    "additionalProperties": False,
+}
+
+
+@dataclass
+class _Listening:
+    """A transport that remembers the bodies of the answers that passed, for the spelling of DOIs in them."""
+
+    transport: Transport
+    bodies: list[bytes] = field(default_factory=list)
+
+    async def send(self, request: Request, read: Callable[[HttpAnswer], T]) -> T:
+        def remember(answer: HttpAnswer) -> T:
+            found = read(answer)
+            self.bodies.append(answer.body)
+            return found
+
+        return await self.transport.send(request, remember)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.transport, name)
+
+
+async def search(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
+    """One page of hits.
+
+    Raises:
+        LiteratureError: as the contract names them.
+    """
+    _require_enabled(transport)
+    sources = known_sources(_texts(arguments.get("sources", DEFAULT_SOURCES), "sources"))
+    effective = effective_query(_text(arguments, "query"), sources=sources)
+    page_size = require_between(_whole(arguments.get("pageSize", 25), "pageSize"), "pageSize", 1, 100)
+    cursor = _text(arguments, "cursorMark", "*").strip() or "*"
+    if len(cursor) > 2000 or not cursor.isascii() or not cursor.isprintable() or " " in cursor:
+        raise refused(f"cursorMark={one_line(cursor, 40)!r} is no cursor: give back nextCursorMark, or `*`.")
+    rows = _text(arguments, "resultType", "core").strip().lower()
+    if rows not in ("core", "lite"):
+        raise refused(f"resultType={one_line(rows, 40)!r} is unknown: choose core or lite.")
+    sort = sort_sent(_text(arguments, "sort", ""))
+    listening = _Listening(transport)
+    client = EuropePMCClient(listening)  # type: ignore[arg-type]  # it takes whatever sends as a transport does
+    async with transport.job("europepmc", NAME):
+        found = await client.search(SearchPlan(effective, page_size, page_size, cursor, rows, sort))
+    spelled = _dois(listening.bodies)
+    hits = [_hit(article, spelled, abstracts=rows == "core") for article in found.articles]
+    document: dict[str, Any] = {
+        "hits": hits,
+        "query": effective,
+        "searchUrl": search_page_url(effective) or "https://europepmc.org/",
+        "cursorMark": cursor,
+        "totalCount": found.total,
+        "appliedSources": list(sources),
+    }
+    if found.next_cursor is not None:
+        document["nextCursorMark"] = found.next_cursor
+    notices = list(found.warnings)
+    if found.total == 0:
+        notices.insert(0, f"Europe PMC has no record for this query in {', '.join(sources)}.")
+    elif not hits:
+        notices.insert(0, "The list ends here: there are no further records.")
+    if sort.startswith("P_PDATE_D") and "PPR" in sources:
+        notices.append("Europe PMC does not sort preprints by P_PDATE_D; PUB_YEAR sorts them.")
+    if notices:
+        document["notice"] = " ".join(notices)
+    return Answer(_search_text(document), document)
+
+
+async def fetch(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
+    """The complete record.
+
+    Raises:
+        LiteratureError: `europepmc_not_found` where there is none, else as the contract names them.
+    """
+    _require_enabled(transport)
+    source, epmc_id = _text(arguments, "source").strip().upper(), _text(arguments, "epmcId").strip()
+    if source not in _SOURCES:
+        raise refused(f"source={one_line(source, 40)!r} is unknown: choose from {', '.join(_SOURCES)}.")
+    if not _EPMC_ID.fullmatch(epmc_id):
+        raise refused(f"epmcId={one_line(epmc_id, 60)!r} is no id of a record: copy it from a hit.")
+    asked = {"MED": epmc_id, "PMC": epmc_id}.get(source, f"{source}:{epmc_id}")
+    listening = _Listening(transport)
+    client = EuropePMCClient(listening)  # type: ignore[arg-type]  # it takes whatever sends as a transport does
+    async with transport.job("europepmc", NAME):
+        result = await client.fetch([asked])
+    if not result.artifacts:
+        error = next(iter(result.failed.values()), None)
+        if error is not None:
+            raise source_error(NAME, "unreachable", error.message)
+        raise source_error(
+            NAME,
+            "not_found",
+            f"Europe PMC has no record {source}/{epmc_id}.",
+            recovery="Copy `source` and `epmcId` from the same hit of pubmed_europepmc_search.",
+        )
+    article = result.artifacts[0]
+    assert isinstance(article, EuropePMCArticle)
+    spelled = _dois(listening.bodies)
+    record = {
+        **_members(article, spelled),
+        "abstract": article.abstract_text,
+        "published": article.published,
+        "publicationTypes": list(article.publication_types),
+        "keywords": list(article.keywords),
+        "meshHeadings": [heading.descriptor for heading in getattr(article, "mesh_headings", ())],
+        "language": article.language,
+        "isOpenAccess": article.is_open_access,
+        "citedByCount": article.citation_count,
+        "correctionStatus": article.correction_status,
+        "epmcUrl": f"https://europepmc.org/article/{quote(article.epmc_source)}/{quote(article.epmc_id)}",
+    }
+    document = {"record": {name: value for name, value in record.items() if value not in (None, "", [])}}
+    lines = [f"{name}: {_line(value)}" for name, value in document["record"].items()]
+    return Answer("\n".join(lines), document)
+
+
+def error_document(error: LiteratureError) -> dict[str, Any]:
+    """The error branch of the contract."""
+    kind = error.reason.partition("_")[2]
+    reason = error.reason if error.reason.startswith(f"{NAME}_") else f"{NAME}_{kind}"
+    return {
+        "error": {
+            "code": _CODES.get(kind, _OTHER_CODE),
+            "message": error.message,
+            "data": {"reason": reason, "retryable": error.retryable, "recovery": {"hint": error.recovery}},
+        }
+    }
+
+
+def _hit(article: EuropePMCArticle, spelled: Mapping[tuple[str, str], str], *, abstracts: bool) -> dict[str, Any]:
+    hit = _members(article, spelled)
+    if abstracts and article.abstract_text:
+        truncated = len(article.abstract_text) > SNIPPET
+        hit["abstractSnippet"] = article.abstract_text[:SNIPPET] + "…" if truncated else article.abstract_text
+        hit["abstractTruncated"] = truncated
+    return hit
+
+
+def _members(article: EuropePMCArticle, spelled: Mapping[tuple[str, str], str]) -> dict[str, Any]:
+    names = ", ".join(author.display for author in article.authors if author.display)
+    members = {
+        "title": article.title,
+        "journal": article.journal or article.journal_abbreviation,
+        "authors": names or article.first_author,
+        "year": article.year,
+        "doi": spelled.get((article.epmc_source, article.epmc_id), article.doi),
+        "pmid": article.pmid,
+        "pmcId": article.pmcid,
+        "source": article.epmc_source,
+        "epmcId": article.epmc_id,
+    }
+    return {name: value for name, value in members.items() if value not in (None, "")}
+
+
+def _dois(bodies: list[bytes]) -> dict[tuple[str, str], str]:
+    """DOIs as the server wrote them, by source and id of the record."""
+    found: dict[tuple[str, str], str] = {}
+    for body in bodies:
+        envelope = read_envelope(body)
+        rows = [*inside("result")(envelope.get("resultList")), envelope.get("result")]
+        for row in rows:
+            if isinstance(row, dict) and isinstance(row.get("doi"), str) and row["doi"].strip():
+                found[str(row.get("source")), str(row.get("id"))] = row["doi"].strip()
+    return found
+
+
+def _search_text(document: Mapping[str, Any]) -> str:
+    lines = [
+        f"Europe PMC: {len(document['hits'])} of {document['totalCount']} hits",
+        f"Query: {document['query']}",
+        f"Cursor: {document['cursorMark']}",
+    ]
+    if "nextCursorMark" in document:
+        lines.append(f'Next page: cursorMark="{document["nextCursorMark"]}"')
+    if "notice" in document:
+        lines.append(f"Notice: {document['notice']}")
+    # The hits stand in the structured content once, and are not repeated here.
+    lines += [f"{hit['source']}/{hit['epmcId']}: {hit.get('title', '[No title]')}" for hit in document["hits"]]
+    return "\n".join(lines)
+
+
+def _line(value: Any) -> str:
+    return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _require_enabled(transport: Transport) -> None:
+    if not transport.settings.europepmc_enabled:
+        raise source_error(NAME, "disabled", "Europe PMC is switched off (setting EUROPEPMC_ENABLED).")
+
+
+def _text(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
+    value = arguments.get(name, default)
+    if not isinstance(value, str):
+        raise refused(f"{name}={one_line(str(value), 40)!r} is no text.")
+    return value
+
+
+def _texts(value: Any, name: str) -> list[str]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise refused(f"{name}={one_line(str(value), 40)!r} is no list of texts.")
+    return list(value)
+
+
+def _whole(value: Any, name: str) -> int:
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdecimal() and len(value) < 10:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInputError(
+            f"{name}={one_line(str(value), 40)!r} is no whole number.", reason=f"{NAME}_invalid_input"
+        )
+    return value

@@ -1,0 +1,211 @@
+"""Runs of the aggregator on behalf of one consumer: started, watched, joined, cancelled, kept.
+
+A run lives in a task of its own, so that it outlives the call that started it: when that call is cancelled and nobody
+else waits, the run is cancelled too, and what it had found is kept under its run id.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from pydantic_ai import CancellationToken
+
+from literature_agent.agents.aggregator import LiteratureAggregator, read_request
+from literature_agent.custody import Event
+from literature_agent.errors import InvalidInputError, LiteratureError, SourceError
+from literature_agent.mcp_server.policy import Consumer
+from literature_agent.mcp_server.shelf import Shelf, StoredRun
+from literature_agent.outputs import AggregationRequest, LiteratureAggregationOutput
+from literature_agent.results import ErrorInfo
+
+RUNNING = "running"
+INTERRUPTED = "interrupted"
+_WINDING_DOWN_S = 10.0
+_LONGEST_RUN = timedelta(hours=1)
+
+
+@dataclass
+class LiveRun:
+    """One run on its way."""
+
+    request: AggregationRequest
+    request_key: str | None
+    token: CancellationToken = field(default_factory=CancellationToken)
+    run_id: str = ""
+    sentence: str = "Starting"
+    began: float = field(default_factory=time.monotonic)
+    waiters: int = 0
+    detached: bool = False
+    """Started to be asked for later: nobody has to wait for it."""
+    listeners: list[Callable[[str], None]] = field(default_factory=list)
+    opened: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[LiteratureAggregationOutput] = field(init=False)
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.began
+
+
+class Runs:
+    """The runs of one consumer."""
+
+    def __init__(
+        self,
+        consumer: Consumer,
+        shelf: Shelf,
+        aggregator: LiteratureAggregator,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._consumer = consumer
+        self._shelf = shelf
+        self._aggregator = aggregator
+        self._now = now
+        self._live: list[LiveRun] = []
+
+    @property
+    def live(self) -> int:
+        return len(self._live)
+
+    async def begin(
+        self, request: AggregationRequest, request_key: str | None, *, detached: bool
+    ) -> LiveRun | StoredRun:
+        """Start a run, join the one that is under way for the same key, or give the one that is finished.
+
+        A run that was cancelled, interrupted or failed is not finished: asked again, it starts anew.
+
+        Raises:
+            InvalidInputError: the request is refused, or the key was used for another one.
+            SourceError: the budget of the day is used up, or too many runs are under way.
+        """
+        request = read_request(request, {})
+        if request_key is not None:
+            for run in self._live:
+                if run.request_key == request_key:
+                    self._require_same(run.request.model_dump_json(), request)
+                    run.detached = run.detached or detached
+                    return run
+            stored = self._shelf.run_of_key(request_key)
+            if stored is not None and self.status_of(stored) in ("complete", "no_evidence", "partial"):
+                self._require_same(stored.request, request)
+                return stored
+        if len(self._live) >= self._consumer.runs_at_once:
+            raise SourceError(
+                f"{len(self._live)} runs are under way, and no more are allowed at once.",
+                reason="request_rate_limited",
+                recovery="Wait until one has finished.",
+            )
+        self._take_run_of_the_day()
+        run = LiveRun(request, request_key, detached=detached)
+        self._live.append(run)
+        run.task = asyncio.create_task(self._carry_out(run), name="literature-run")
+        opened = asyncio.create_task(run.opened.wait())
+        await asyncio.wait({opened, run.task}, return_when=asyncio.FIRST_COMPLETED)
+        opened.cancel()
+        return run
+
+    async def wait(self, run: LiveRun, listener: Callable[[str], None]) -> LiteratureAggregationOutput:
+        """The answer of a run. If this wait is cancelled and nobody else waits, so is the run."""
+        run.waiters += 1
+        run.listeners.append(listener)
+        try:
+            return await asyncio.shield(run.task)
+        except asyncio.CancelledError:
+            if run.waiters == 1 and not run.detached:
+                run.token.cancel()
+            raise
+        finally:
+            run.waiters -= 1
+            run.listeners.remove(listener)
+
+    def find(self, run_id: str) -> LiveRun | StoredRun | None:
+        """The run of that id, if it is one of this consumer."""
+        live = next((run for run in self._live if run.run_id == run_id), None)
+        return live or self._shelf.run(run_id)
+
+    def status_of(self, stored: StoredRun) -> str:
+        """`running` in the file may be a process that was killed: then it is `interrupted`."""
+        if stored.status != RUNNING:
+            return stored.status
+        limit = self._consumer.budget.deadline_s
+        longest = _LONGEST_RUN if limit is None else timedelta(seconds=limit + 60)
+        started = datetime.fromisoformat(stored.started_at).replace(tzinfo=self._now().tzinfo)
+        return RUNNING if self._now() - started < longest else INTERRUPTED
+
+    async def close(self) -> None:
+        """Cancel what is under way and wait until it is kept."""
+        live = list(self._live)
+        for run in live:
+            run.token.cancel()
+        tasks = [run.task for run in live]
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_WINDING_DOWN_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _carry_out(self, run: LiveRun) -> LiteratureAggregationOutput:
+        def listen(event: Event) -> None:
+            if not run.run_id and event.run_id:
+                run.run_id = event.run_id
+                self._shelf.open_run(run.run_id, run.request.model_dump_json(), self._now(), run.request_key)
+                run.opened.set()
+            run.sentence = event.text
+            for listener in run.listeners:
+                listener(event.text)
+
+        try:
+            output = await self._aggregator.run(
+                run.request,
+                registry=self._shelf.registry,
+                budget=self._consumer.budget,
+                on_event=listen,
+                cancellation_token=run.token,
+            )
+            status = "cancelled" if run.token.cancelled else output.status
+            self._shelf.close_run(run.run_id, status, self._now(), output=output.model_dump_json())
+            return output
+        except LiteratureError as error:
+            self._note_failure(run, ErrorInfo.of(error))
+            raise
+        except BaseException:
+            self._note_failure(run, ErrorInfo(reason="internal_error", message="The run ended with an error of ours."))
+            raise
+        finally:
+            self._live.remove(run)
+            # A run that nobody waits for any more must not warn of an exception that nobody took.
+            run.task.add_done_callback(_take_exception)
+
+    def _note_failure(self, run: LiveRun, error: ErrorInfo) -> None:
+        if run.run_id:
+            self._shelf.close_run(run.run_id, "failed", self._now(), error=error.model_dump_json())
+
+    def _require_same(self, earlier: str, request: AggregationRequest) -> None:
+        if json.loads(earlier) != json.loads(request.model_dump_json()):
+            raise InvalidInputError(
+                "This request_key was used for another request.", recovery="Use a new key for a new request."
+            )
+
+    def _take_run_of_the_day(self) -> None:
+        day = self._now().date().isoformat()
+        if not self._shelf.take("runs", day, self._consumer.runs_per_day):
+            raise SourceError(
+                f"The {self._consumer.runs_per_day} runs of this day are used up.",
+                reason="request_rate_limited",
+                recovery="The count starts anew at 00:00 UTC; single searches may still be allowed.",
+            )
+
+
+def output_of(stored: StoredRun) -> LiteratureAggregationOutput | None:
+    """The answer that was kept, if there is one."""
+    return None if stored.output is None else LiteratureAggregationOutput.model_validate_json(stored.output)
+
+
+def _take_exception(task: asyncio.Task[LiteratureAggregationOutput]) -> None:
+    with suppress(asyncio.CancelledError):
+        task.exception()

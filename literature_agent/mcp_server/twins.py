@@ -1,0 +1,232 @@
+"""The small typed twin of each reply: what a program reads. No titles, no abstracts, nothing that the text repeats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from literature_agent.agents.schemas import flat_schema
+from literature_agent.errors import LiteratureError
+from literature_agent.outputs import LiteratureAggregationOutput
+from literature_agent.results import ErrorInfo, FetchResult, FullText, RelatedResult, SearchResult
+from literature_agent.views import masked
+
+MOST_WARNINGS = 10
+LONGEST_SENTENCE = 300
+
+_HEADING = re.compile(r"^(«artifact:link:cite~[0-9A-Z]{10}») \|", re.M)
+_REFERENCE = re.compile(r"«artifact:link:cite~[0-9A-Z]{10}»")
+_SEARCH_ID = re.compile(r"^Search (s\d+) \|")
+_MISSING = re.compile(r"^(Not found|Failed): («artifact:link:cite~[0-9A-Z]{10}»)", re.M)
+
+Status = Literal["ok", "empty", "partial", "failed"]
+
+
+class Twin(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def document(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class ErrorTwin(Twin):
+    reason: Annotated[str, Field(description="Machine-readable: pubmed_rate_limited, request_invalid_input ...")]
+    message: str
+    retryable: bool = False
+    recovery: Annotated[str, Field(description="One next step.")] = ""
+
+
+class Reply(Twin):
+    """What every reply may carry."""
+
+    warnings: list[str] = []
+    error: Annotated[ErrorTwin | None, Field(description="Present when the call failed, in whole or in part.")] = None
+
+
+class OutcomeTwin(Twin):
+    source: str
+    status: str
+    total: int | None = None
+    returned: int = 0
+
+
+class SearchTwin(Reply):
+    status: Status
+    search_id: str | None = None
+    total: Annotated[int | None, Field(description="Matches that the source says it has.")] = None
+    returned: int = 0
+    next_page: Annotated[str | None, Field(description="Give it back as `page` to go on.")] = None
+    notice: str | None = None
+    references: list[str] = []
+    outcomes: list[OutcomeTwin] | None = None
+
+
+class FetchTwin(Reply):
+    status: Status
+    returned: int = 0
+    references: list[str] = []
+    not_found: list[str] = []
+    failed: list[str] = []
+    left_out: Annotated[list[str], Field(description="For length; fetch them in another call.")] = []
+
+
+class ReadTwin(Reply):
+    status: Status
+    references: list[str] = []
+    available: bool = False
+    reason: Annotated[str | None, Field(description="Why there is no text.")] = None
+    characters_total: int = 0
+
+
+class RelatedTwin(Reply):
+    status: Status
+    total: int | None = None
+    returned: int = 0
+    notice: str | None = None
+    references: list[str] = []
+    relations: list[str] = []
+
+
+class CoverageTwin(Twin):
+    source: str
+    asked: int
+    answered: int
+    empty: int
+    failed: int
+    truncated: int
+
+
+class RunTwin(Reply):
+    run_id: str | None = None
+    status: Annotated[
+        str, Field(description="complete, partial, no_evidence, failed; of a started run also running, interrupted.")
+    ]
+    progress: Annotated[str | None, Field(description="What a running run did last.")] = None
+    elapsed_s: float | None = None
+    model: str | None = None
+    articles_analyzed: int | None = None
+    references: list[str] = []
+    coverage: list[CoverageTwin] = []
+
+
+class CitationsTwin(Reply):
+    status: Status
+    style: str
+    returned: int = 0
+    references: list[str] = []
+    unknown: list[str] = []
+
+
+def schema_of(twin: type[Twin]) -> dict[str, Any]:
+    """The output schema, everything in place."""
+    return flat_schema(twin.model_json_schema(mode="serialization"))
+
+
+def error_twin(error: LiteratureError | ErrorInfo) -> ErrorTwin:
+    return ErrorTwin(
+        reason=error.reason,
+        message=sentence(error.message),
+        retryable=error.retryable,
+        recovery=sentence(error.recovery),
+    )
+
+
+def sentence(text: str) -> str:
+    """One line of bounded length as a model may see it."""
+    line = masked(" ".join(text.split()))
+    return line if len(line) <= LONGEST_SENTENCE else line[: LONGEST_SENTENCE - 1] + "…"
+
+
+def sentences(texts: Sequence[str]) -> list[str]:
+    cut = [sentence(text) for text in texts[:MOST_WARNINGS]]
+    return [*cut, f"and {len(texts) - MOST_WARNINGS} more"] if len(texts) > MOST_WARNINGS else cut
+
+
+def headed(text: str) -> list[str]:
+    """References of the records that a view shows, in order."""
+    return list(dict.fromkeys(_HEADING.findall(text)))
+
+
+def mentioned(text: str) -> list[str]:
+    """All references in a text of ours, in order."""
+    return list(dict.fromkeys(_REFERENCE.findall(text)))
+
+
+def search_twin(result: SearchResult, text: str) -> SearchTwin:
+    found = _SEARCH_ID.match(text)
+    references = headed(text)
+    return SearchTwin(
+        status=result.status,
+        search_id=found.group(1) if found else None,
+        total=result.total,
+        returned=len(references),
+        next_page=result.next_page,
+        notice=sentence(result.notice) if result.notice else None,
+        references=references,
+        warnings=sentences(result.warnings),
+        outcomes=[
+            OutcomeTwin(source=each.source, status=each.status, total=each.total, returned=each.returned)
+            for each in result.outcomes
+        ]
+        or None,
+        error=error_twin(result.error) if result.error else None,
+    )
+
+
+def fetch_twin(result: FetchResult, text: str, left_out: Sequence[str]) -> FetchTwin:
+    missing = _MISSING.findall(text)
+    references = headed(text)
+    failed = [reference for what, reference in missing if what == "Failed"]
+    error = next(iter(result.failed.values()), None)
+    status: Status = "partial" if failed and references else "failed" if failed else "ok" if references else "empty"
+    return FetchTwin(
+        status=status,
+        returned=len(references),
+        references=references,
+        not_found=[reference for what, reference in missing if what == "Not found"],
+        failed=failed,
+        left_out=list(left_out),
+        warnings=sentences(result.warnings),
+        error=error_twin(error) if error else None,
+    )
+
+
+def read_twin(result: FullText, reference: str) -> ReadTwin:
+    return ReadTwin(
+        status="ok" if result.available else "empty",
+        references=[reference],
+        available=result.available,
+        reason=result.reason,
+        characters_total=result.characters_total,
+        warnings=sentences(result.warnings),
+    )
+
+
+def related_twin(result: RelatedResult, text: str) -> RelatedTwin:
+    references = headed(text)
+    return RelatedTwin(
+        status=result.status,
+        total=result.total,
+        returned=len(references),
+        notice=sentence(result.notice) if result.notice else None,
+        references=references,
+        relations=list(result.relations) if len(result.relations) == len(references) else [],
+        warnings=sentences(result.warnings),
+        error=error_twin(result.error) if result.error else None,
+    )
+
+
+def run_twin(output: LiteratureAggregationOutput) -> RunTwin:
+    return RunTwin(
+        run_id=output.run_id,
+        status=output.status,
+        elapsed_s=round(output.duration_s, 1),
+        model=output.model,
+        articles_analyzed=output.articles_analyzed,
+        references=[artifact.reference for artifact in output.relevant_articles if artifact.reference],
+        coverage=[CoverageTwin(**coverage.model_dump()) for coverage in output.coverage],
+        warnings=sentences(output.limitations),
+    )
