@@ -16,6 +16,7 @@ from typer.exceptions import TyperException
 
 from literature_agent.cli.doctor import doctor
 from literature_agent.cli.lookup import fetch, search
+from literature_agent.cli.mcp import mcp
 from literature_agent.cli.run import run
 from literature_agent.cli.screen import Screen
 from literature_agent.cli.serve import sandbox
@@ -39,6 +40,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(search)
 app.command()(fetch)
+app.command()(mcp)
 app.command()(sandbox)
 app.command()(doctor)
 
