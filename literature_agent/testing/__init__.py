@@ -74,7 +74,11 @@ def scripted_model(*turns: Turn, name: str = "scripted") -> Model:
     async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
         for number, part in enumerate(play(messages, info).parts):
             if isinstance(part, ToolCallPart):
-                yield {number: DeltaToolCall(part.tool_name, part.args_as_json_str(), part.tool_call_id)}
+                yield {
+                    number: DeltaToolCall(
+                        name=part.tool_name, json_args=part.args_as_json_str(), tool_call_id=part.tool_call_id
+                    )
+                }
             elif isinstance(part, TextPart):
                 yield part.content
 
