@@ -8,6 +8,7 @@ a language model has to beat, and what runs where none is set.
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import json
 import re
@@ -49,16 +50,17 @@ _SEARCH_TURNS = 3
 _ENOUGH = 10
 _TOO_MANY = 2_000
 _WORTH_SORTING = 40
-_HITS = 25
-_WIDE_HITS = 50
+_HITS = 20
+_WIDE_HITS = 40
 _READ = 25
 _SPARE = 5
 _MOST_SOURCES = 6
 _MOST_CALLS = 20
 
 _STRONG_EVIDENCE = ("Meta-Analysis", "Systematic Review", "Randomized Controlled Trial")
-# A window that a source asks for where the question sets none: preprint servers can be listed for weeks, not years.
-_WINDOW = datetime.timedelta(days=30)
+# Preprint servers are read page by page, about a thousand records a week: a window of days is all that can be read.
+_WINDOW = datetime.timedelta(days=7)
+_WIDEST_WINDOW = datetime.timedelta(days=14)
 
 
 def extractive_model() -> Model:
@@ -159,6 +161,11 @@ class _Searcher:
     def takes(self, name: str) -> bool:
         return name in _properties(self.tool)
 
+    def servers(self, sources: Sequence[str]) -> list[dict[str, str]]:
+        """The arguments that name each server behind the tool, as far as the run's sources are among them."""
+        behind = _choices(_properties(self.tool).get("server", {}))
+        return [{"server": name} for name in behind if name in sources] or [{}]
+
     @property
     def needs_dates(self) -> bool:
         return {"date_from", "date_to"} <= set(self.tool.parameters_json_schema.get("required", ()))
@@ -223,7 +230,8 @@ class _Desk:
             for wanted in self._queries(searcher):
                 arguments = self._arguments(searcher, wanted, today)
                 if arguments is not None:
-                    yield _Planned(searcher.tool.name, arguments)
+                    for server in searcher.servers(self.said.sources):
+                        yield _Planned(searcher.tool.name, {**arguments, **server})
 
     def _queries(self, searcher: _Searcher) -> Iterator[_Wanted]:
         asked = [call for call in self.said.calls if call.tool == searcher.tool.name and call.answer is not None]
@@ -277,11 +285,21 @@ class _Desk:
         if wanted.types:
             arguments["publication_types"] = list(wanted.types)
         if searcher.needs_dates:
-            arguments["date_from"] = self.said.date_from or (today and (today - _WINDOW).isoformat())
-            arguments["date_to"] = self.said.date_to or (today and today.isoformat())
+            window = self._window(today)
+            if window is None:
+                return None
+            arguments |= {"date_from": window[0].isoformat(), "date_to": window[1].isoformat()}
         if not wanted.query or (wanted.types and not searcher.takes("publication_types")):
             return None
-        return None if None in arguments.values() else arguments
+        return arguments
+
+    def _window(self, today: datetime.date | None) -> tuple[datetime.date, datetime.date] | None:
+        """The days to read where each day costs: the question's own if they are few, else the last of them."""
+        last = _day(self.said.date_to, last=True) or today
+        if last is None:
+            return None
+        first = _day(self.said.date_from) or last - _WINDOW
+        return (first, last) if datetime.timedelta(0) <= last - first <= _WIDEST_WINDOW else None
 
     def _clock(self) -> bool:
         return any(tool.name == "current_time" for tool in self.tools)
@@ -328,6 +346,20 @@ class _Desk:
         return asked
 
 
+def _day(partial: str | None, *, last: bool = False) -> datetime.date | None:
+    """The first or last day of `YYYY[-MM[-DD]]`; None for anything else."""
+    found = re.fullmatch(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?", partial or "")
+    if found is None:
+        return None
+    year, month, day = (int(part) if part else None for part in found.groups())
+    assert year is not None
+    month = month or (12 if last else 1)
+    try:
+        return datetime.date(year, month, day or (calendar.monthrange(year, month)[1] if last else 1))
+    except ValueError:
+        return None
+
+
 def _fetches(tool: ToolDefinition, references: Sequence[str]) -> Iterator[_Planned]:
     """One call for all, or one for each where the tool takes a single reference."""
     for name, schema in _properties(tool).items():
@@ -344,6 +376,11 @@ def _fetches(tool: ToolDefinition, references: Sequence[str]) -> Iterator[_Plann
 
 def _is_list(schema: Mapping[str, Any]) -> bool:
     return schema.get("type") == "array" or any(_is_list(option) for option in schema.get("anyOf", ()))
+
+
+def _choices(schema: Mapping[str, Any]) -> list[str]:
+    """The values that a parameter may have, where they are listed."""
+    return [*schema.get("enum", ()), *(value for option in schema.get("anyOf", ()) for value in _choices(option))]
 
 
 def _most(schema: Mapping[str, Any], otherwise: int) -> int:

@@ -28,6 +28,7 @@ REFERENCE = re.compile(r"«artifact:link:cite~[0-9A-Za-z]{10}»")
 
 _QUESTION = re.compile(r"<question>\n(.*?)\n</question>", re.S)
 _AT_MOST = re.compile(r"^Articles: at most (\d{1,3})$", re.M)
+_SOURCES = re.compile(r"^Sources: (.+)$", re.M)
 _PUBLISHED = re.compile(r"^Published: (\S+|any time) to (\S+)", re.M)
 _TYPES_ASKED = re.compile(r"^Publication types: ", re.M)
 _STATUS = re.compile(r"^\[status: (.*)\]$", re.M)
@@ -86,6 +87,8 @@ class Transcript:
 
     question: str = ""
     max_articles: int = _DEFAULT_ARTICLES
+    sources: tuple[str, ...] = ()
+    """Sources of this run as the request names them; empty where it does not."""
     date_from: str | None = None
     date_to: str | None = None
     types_asked: bool = False
@@ -191,9 +194,10 @@ def _request(prompt: str) -> dict[str, Any]:
     if asked is None:
         return {"question": prompt.strip()}
     rest = prompt[asked.end() :].partition("\nAlready done for you:")[0]
-    published, at_most = _PUBLISHED.search(rest), _AT_MOST.search(rest)
+    published, at_most, sources = _PUBLISHED.search(rest), _AT_MOST.search(rest), _SOURCES.search(rest)
     return {
         "question": asked.group(1).strip(),
+        "sources": tuple(sources.group(1).split(", ")) if sources else (),
         "max_articles": int(at_most.group(1)) if at_most else _DEFAULT_ARTICLES,
         "date_from": published.group(1) if published and published.group(1) != "any" else None,
         "date_to": published.group(2) if published and published.group(2) != "today" else None,

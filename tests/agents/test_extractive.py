@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -290,25 +290,62 @@ async def test_the_spelling_that_a_source_suggests_is_used() -> None:
     assert any("metform*" in query for query in asked[1:])
 
 
-async def test_a_source_that_needs_dates_is_asked_once_for_the_last_weeks_or_those_of_the_question() -> None:
-    windows: list[tuple[str, str]] = []
+@dataclass
+class Preprints:
+    """A stand-in for a server that is read day by day."""
 
-    async def search_biorxiv(query: str, date_from: str, date_to: str) -> str:
-        windows.append((date_from, date_to))
+    asked: list[tuple[str, str, str]] = field(default_factory=list)
+
+    async def search_biorxiv(
+        self, query: str, date_from: str, date_to: str, server: Literal["biorxiv", "medrxiv"] | None = None
+    ) -> str:
         assert "metform*" in query
+        self.asked.append((date_from, date_to, server or ""))
         return "Search s1 | biorxiv | empty | shown 0 of 0"
 
-    async def current_time() -> str:
+    async def current_time(self) -> str:
         return "2026-03-15 12:00 UTC (Sunday)"
 
-    await ask([Tool(search_biorxiv), Tool(current_time)])
-    assert windows == [("2026-02-13", "2026-03-15")]
-    windows.clear()
-    await ask([Tool(search_biorxiv), Tool(current_time)], date_from="2021", date_to="2022-06")
-    assert windows == [("2021", "2022-06")]
-    windows.clear()
-    await ask([Tool(search_biorxiv)])
-    assert windows == []
+
+@pytest.mark.parametrize(
+    ("limits", "window"),
+    [
+        ({}, ("2026-03-08", "2026-03-15")),
+        ({"date_from": "2026-03-10"}, ("2026-03-10", "2026-03-15")),
+        ({"date_to": "2024-02"}, ("2024-02-22", "2024-02-29")),
+        ({"date_from": "2023-12-30", "date_to": "2024-01-02"}, ("2023-12-30", "2024-01-02")),
+    ],
+)
+async def test_a_server_that_is_read_day_by_day_is_asked_once_for_a_few_days(
+    limits: dict[str, str], window: tuple[str, str]
+) -> None:
+    preprints = Preprints()
+    await ask([Tool(preprints.search_biorxiv), Tool(preprints.current_time)], **limits)
+    assert preprints.asked == [(*window, "")]
+
+
+@pytest.mark.parametrize("limits", [{"date_from": "2015"}, {"date_from": "2024-01-01", "date_to": "2024-12-31"}])
+async def test_a_window_of_years_is_not_read_day_by_day(limits: dict[str, str]) -> None:
+    preprints = Preprints()
+    result = await ask([Tool(preprints.search_biorxiv), Tool(preprints.current_time)], **limits)
+    assert preprints.asked == []
+    assert "No search was made" in result.output.summary
+
+
+async def test_without_a_clock_only_a_dated_question_is_put_to_such_a_server() -> None:
+    preprints = Preprints()
+    await ask([Tool(preprints.search_biorxiv)])
+    assert preprints.asked == []
+    await ask([Tool(preprints.search_biorxiv)], date_to="2024-02-29")
+    assert preprints.asked == [("2024-02-22", "2024-02-29", "")]
+
+
+async def test_each_server_behind_one_tool_is_asked_as_far_as_the_run_asks_it() -> None:
+    for sources, asked in ((["biorxiv", "medrxiv"], ["biorxiv", "medrxiv"]), (["medrxiv", "pubmed"], ["medrxiv"])):
+        preprints = Preprints()
+        agent = agent_with([Tool(preprints.search_biorxiv), Tool(preprints.current_time)])
+        await agent.run(brief(AggregationRequest(question=QUESTION), sources))
+        assert [server for _, _, server in preprints.asked] == asked
 
 
 async def test_nothing_is_asked_twice_and_six_turns_are_the_most() -> None:
