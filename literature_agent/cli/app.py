@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from literature_agent.cli.cite import cite
 from literature_agent.cli.doctor import doctor
 from literature_agent.cli.lookup import fetch, search
 from literature_agent.cli.mcp import mcp
@@ -40,6 +41,7 @@ app = typer.Typer(
 app.command()(run)
 app.command()(search)
 app.command()(fetch)
+app.command()(cite)
 app.command()(mcp)
 app.command()(sandbox)
 app.command()(doctor)

@@ -48,9 +48,24 @@ class Format(StrEnum):
     text = "text"
     markdown = "markdown"
     json = "json"
+    bibtex = "bibtex"
+    ris = "ris"
+    csl_json = "csl-json"
+    nbib = "nbib"
 
 
-_SUFFIXES = {Format.text: ".txt", Format.markdown: ".md", Format.json: ".json"}
+BIBLIOGRAPHIES = frozenset({Format.bibtex, Format.ris, Format.csl_json, Format.nbib})
+"""Of the works that the answer cites; its prose is not in them."""
+
+_SUFFIXES = {
+    Format.text: ".txt",
+    Format.markdown: ".md",
+    Format.bibtex: ".bib",
+    Format.ris: ".ris",
+    Format.csl_json: ".csl.json",
+    Format.nbib: ".nbib",
+    Format.json: ".json",
+}
 
 
 def run(
@@ -132,7 +147,7 @@ def run(
 def _format_of(output: Path | None) -> Format | None:
     if output is None:
         return None
-    return next((form for form, suffix in _SUFFIXES.items() if output.suffix.lower() == suffix), None)
+    return next((form for form, suffix in _SUFFIXES.items() if output.name.lower().endswith(suffix)), None)
 
 
 def _write(screen: Screen, answer: LiteratureAggregationOutput, form: Format, file: Path | None) -> None:
@@ -148,6 +163,12 @@ def _write(screen: Screen, answer: LiteratureAggregationOutput, form: Format, fi
         screen.document(_document(answer))
     elif file is None:
         screen.result(_rendered(answer, form, screen.width))
+    if form in BIBLIOGRAPHIES and not screen.json:
+        # A bibliography has no place to say how the run ended.
+        if answer.status == "failed":
+            screen.error(_failure(answer))
+        elif answer.status != "complete":
+            screen.note(f"The answer's status is {answer.status}.")
 
 
 def _rendered(answer: LiteratureAggregationOutput, form: Format, width: int) -> str:
@@ -155,6 +176,10 @@ def _rendered(answer: LiteratureAggregationOutput, form: Format, width: int) -> 
 
     if form is Format.json:
         return to_json(_document(answer))
+    if form in BIBLIOGRAPHIES:
+        from literature_agent.render.formats import numbered_works, render_bibliography
+
+        return render_bibliography(numbered_works(answer), form.value)
     return render_answer_markdown(answer) if form is Format.markdown else render_answer_text(answer, width=width)
 
 
