@@ -305,7 +305,7 @@ class Transport:
         try:
             return breaker.admit(self._clock.monotonic())
         except LeftAlone as state:
-            seconds = f"{math.ceil(state.seconds)} s"
+            seconds = f"{max(1, math.ceil(round(state.seconds, 3)))} s"
             failure = source_error(
                 request.source,
                 "unreachable",
