@@ -1,7 +1,9 @@
-"""What needs several sources: federated search, related works, the full-text ladder, identifiers in each other's terms."""
+"""What needs several sources: federated search, related works, citations, the full-text ladder, conversion of ids."""
 
 from __future__ import annotations
 
+from literature_agent.federation.citation_text import Citation, read_citation
+from literature_agent.federation.citations import match_citations
 from literature_agent.federation.full_text import read as read_full_text
 from literature_agent.federation.full_text import read_once as read
 from literature_agent.federation.ids import ConvertedId, Ids, convert_ids, ids_of, ids_of_records
@@ -17,6 +19,7 @@ from literature_agent.federation.search_all import (
 from literature_agent.federation.sections import sections_named
 
 __all__ = [
+    "Citation",
     "ConvertedId",
     "Ids",
     "Seed",
@@ -26,9 +29,11 @@ __all__ = [
     "find_related",
     "ids_of",
     "ids_of_records",
+    "match_citations",
     "merged",
     "plan_all",
     "read",
+    "read_citation",
     "read_full_text",
     "require_any",
     "search_all",

@@ -412,7 +412,7 @@ class _Finder:
                     broken |= {place: failure for at in places.values() for place in at}
                     continue
                 for asked, at in places.items():
-                    artifact = _named(result, asked)
+                    artifact = named_in(result, asked)
                     if artifact is not None:
                         found |= dict.fromkeys(at, artifact)
                     elif asked in result.failed:
@@ -430,7 +430,7 @@ def _error_of(info: ErrorInfo) -> SourceError:
     return SourceError(info.message, reason=info.reason, retryable=info.retryable, recovery=info.recovery)
 
 
-def _named(result: FetchResult, asked: str) -> Artifact | None:
+def named_in(result: FetchResult, asked: str) -> Artifact | None:
     """The record that carries the identifier asked for."""
     known = identify(asked)
     value = strip_doi_version(known.value) if known is not None and known.kind == "doi" else known and known.value
