@@ -33,7 +33,7 @@ def links_request(pmid: str, kind: LinkKind) -> Request:
         ("retmode", "json"),
     ]
     # Never from a cache: an empty list may be a passing fault, and nothing in it tells.
-    return replace(eutils_request(NAME, "elink.fcgi", params), cacheable=False)
+    return replace(eutils_request(NAME, "elink.fcgi", params), max_age_s=0)
 
 
 def read_links(answer: Answer, pmid: str, kind: LinkKind) -> tuple[str, ...]:

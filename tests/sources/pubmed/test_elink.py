@@ -39,7 +39,7 @@ def test_the_request_names_one_record_and_one_link() -> None:
     assert describe(links_request(SEED, "cited_by")) == (
         "GET elink.fcgi?dbfrom=pubmed&db=pubmed&linkname=pubmed_pubmed_citedin&cmd=neighbor&id=90000001&retmode=json"
     )
-    assert not links_request(SEED, "similar").cacheable
+    assert links_request(SEED, "similar").max_age_s == 0
 
 
 def test_the_order_is_kept_and_the_record_itself_is_left_out(links: Links) -> None:
