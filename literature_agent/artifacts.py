@@ -303,6 +303,18 @@ class DetailedPreprint(BioRxivPreprint):
     jats_url: str | None = None
 
 
+class TrialDesign(Record):
+    """How a study is built, in the registry's words: `RANDOMIZED`, `PARALLEL`, `TREATMENT`, `QUADRUPLE`."""
+
+    allocation: str | None = None
+    model: str | None = None
+    """Intervention model, or that of an observational study (`COHORT`)."""
+    purpose: str | None = None
+    masking: str | None = None
+    who_masked: tuple[str, ...] = ()
+    time_perspective: str | None = None
+
+
 class TrialArm(Record):
     label: str
     type: str | None = None
@@ -373,7 +385,9 @@ class ClinicalTrial(CitationArtifact):
     nct_id: str
     official_title: str | None = None
     overall_status: str | None = None
+    why_stopped: str | None = None
     study_type: str | None = None
+    design: TrialDesign | None = None
     phases: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     interventions: tuple[TrialIntervention, ...] = ()

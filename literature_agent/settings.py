@@ -23,7 +23,7 @@ from pydantic_settings import (
 
 from literature_agent.errors import ConfigurationError
 
-DEFAULT_SOURCES = ("pubmed", "europepmc")
+DEFAULT_SOURCES = ("pubmed", "europepmc", "biorxiv", "medrxiv", "clinicaltrials")
 
 Switch = Literal["on", "off"]
 

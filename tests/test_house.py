@@ -180,6 +180,7 @@ def test_every_registered_source_has_a_prompt_guide_and_a_line_in_the_readme(sou
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.name))
 def test_the_tools_of_a_source_carry_the_names_it_registers(source: Source) -> None:
-    assert source.search_tool == f"search_{source.name}"
+    folder = source.build.__module__.split(".")[2]  # bioRxiv and medRxiv share one, and its tools
+    assert source.search_tool == f"search_{folder}"
     assert source.fetch_tool.startswith("fetch_")
     assert source.leaves.endswith(".")

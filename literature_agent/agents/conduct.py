@@ -37,6 +37,7 @@ CONTEXT_CHARACTERS = 160_000
 """Characters of tool results in one history, about 40,000 tokens; beyond it old results are reduced."""
 _REPEATS = 3
 _FRUITLESS = 10
+"""Searches in a row without a hit, or five for each source asked where they are more than two."""
 
 
 class Conduct(AbstractCapability[Run]):
@@ -121,7 +122,7 @@ def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
         return Ending("deadline", f"The deadline of {budget.deadline_s:g} seconds was near.")
     if run.custody.repeats >= _REPEATS:
         return Ending("loop", f"The model asked the same search {run.custody.repeats + 1} times.")
-    if run.custody.fruitless >= _FRUITLESS:
+    if run.custody.fruitless >= max(_FRUITLESS, 5 * len(run.custody.ledger.coverage())):
         return Ending("loop", f"{run.custody.fruitless} searches in a row failed or found nothing.")
     if run.purse is not None and not run.purse.take_request():
         return Ending("budget", "The limit of model requests set for the agent that asked was reached.")

@@ -178,7 +178,7 @@ async def _ask(source: Source, transport: Transport) -> Finding:
     """Whether a small search of the source is answered; this also tries the key."""
     try:
         with transport.deadline(TIMEOUT_S):
-            result = await source.build(transport).search(_PROBE, max_results=1)
+            result = await source.build(transport).search(_PROBE, max_results=1, **source.probe)
     except LiteratureError as error:
         broken = error.reason.endswith("_configuration")
         return Finding(source.label, "wrong" if broken else "warning", f"No answer: {error.message}", error.recovery)

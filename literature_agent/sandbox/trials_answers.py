@@ -73,6 +73,7 @@ _WORD_AREAS = {
     "Condition": ("conditions",),
     "ConditionSearch": ("conditions", "titles"),
     "InterventionName": ("interventions",),
+    "InterventionOtherName": ("interventions",),
     "InterventionSearch": ("interventions", "titles"),
     "LeadSponsorName": ("sponsors",),
     "OfficialTitle": ("titles",),

@@ -11,12 +11,18 @@ from collections.abc import Sequence
 
 from literature_agent.errors import InvalidInputError, source_error
 from literature_agent.settings import Settings
-from literature_agent.sources import europepmc, pubmed
+from literature_agent.sources import biorxiv, clinicaltrials, europepmc, pubmed
 from literature_agent.sources._registration import Source, SourceTools
 
 __all__ = ["ALL", "SOURCES", "Source", "SourceTools", "find_source", "select_sources", "sources_of_all"]
 
-SOURCES: tuple[Source, ...] = (pubmed.SOURCE, europepmc.SOURCE)
+SOURCES: tuple[Source, ...] = (
+    pubmed.SOURCE,
+    europepmc.SOURCE,
+    biorxiv.BIORXIV,
+    biorxiv.MEDRXIV,
+    clinicaltrials.SOURCE,
+)
 """All sources, in the order in which they are asked, held and listed."""
 
 ALL = "all"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from literature_agent.results import FetchResult, SearchResult
@@ -53,3 +53,5 @@ class Source:
     """Its search reads a window of days: it needs both `date_from` and `date_to`."""
     takes: Callable[[Mapping[str, Any]], bool] = lambda arguments: True
     """Whether a call with these arguments is meant for this source, where several share the names of their tools."""
+    probe: Mapping[str, str] = field(default_factory=dict)
+    """Filters of the small search that shows whether the source answers."""

@@ -171,7 +171,7 @@ async def test_a_failed_source_is_said_and_makes_the_answer_partial(settings: Se
         seen.extend(now.texts)
         return cite_first(now)
 
-    output = await run(scripted_model(both, look), settings)
+    output = await run(scripted_model(both, look), settings, sources=["pubmed", "europepmc"])
     assert output.status == "partial"
     assert any("europepmc" in sentence for sentence in output.limitations)
     assert [(c.source, c.answered, c.failed) for c in output.coverage] == [("pubmed", 1, 0), ("europepmc", 0, 1)]

@@ -1,0 +1,351 @@
+"""Asks the bioRxiv API: windows of days read page by page, preprints by DOI at both servers."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import NamedTuple
+from urllib.parse import quote
+
+from literature_agent.artifacts import DetailedPreprint, Provenance
+from literature_agent.errors import InvalidInputError, SourceError, source_error
+from literature_agent.ids import identify, strip_doi_version
+from literature_agent.results import ErrorInfo, FetchResult
+from literature_agent.sources._text import one_line
+from literature_agent.sources.biorxiv.categories import LABELS, Server
+from literature_agent.sources.biorxiv.pages import KeptPage, KeptPages, Place
+from literature_agent.sources.biorxiv.parse import Page, parse_details, whole_preprint_of
+from literature_agent.sources.biorxiv.query import refused
+from literature_agent.transport import Progress, Transport, describe
+from literature_agent.transport.messages import Answer, Request, TransientAnswer
+
+MOST_IDS = 200
+FAILURES_IN_A_ROW = 3
+"""After so many failed look-ups in a row the rest are not asked."""
+
+PREFIXES = ("10.1101", "10.64898", "10.5555")
+"""Registrants of preprint DOIs: both servers use the first two (K059); the third is for invented records."""
+
+_DAY_HAS_ENDED = timedelta(hours=12)
+"""West of everything, a day of the calendar ends so long after it ended in UTC."""
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def window_request(place: Place, source: Server) -> Request:
+    """`GET /details/{server}/{from}/{to}/{cursor}/json`; the cursor counts rows and is written out (K057)."""
+    params = (("category", place.category),) if place.category else ()
+    path = f"details/{place.server}/{place.first}/{place.last}/{place.cursor:d}/json"
+    return Request(source, "biorxiv", path, params=params, accept="application/json")
+
+
+def versions_request(server: Server, doi: str, source: Server) -> Request:
+    """`GET /details/{server}/{doi}/na/json`: all versions of one preprint."""
+    path = f"details/{server}/{quote(doi, safe='/().:;-_')}/na/json"
+    return Request(source, "biorxiv", path, accept="application/json")
+
+
+# --- a window ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Window:
+    """Posts of one server from `first` to `last`, both included, days of the calendar."""
+
+    server: Server
+    first: date
+    last: date
+    category: str | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{LABELS[self.server]} from {self.first} to {self.last}" + (
+            f", category {self.category!r}" if self.category else ""
+        )
+
+
+@dataclass
+class Reading:
+    """What came of reading a window."""
+
+    pages: list[KeptPage] = field(default_factory=list)
+    expected_pages: int = 0
+    """As the server's totals have it."""
+    expected_rows: int | None = 0
+    rows: int = 0
+    asked: int = 0
+    """Requests made; the other pages were kept from an earlier search."""
+    seconds: float = 0.0
+    """What the window takes at the pace, told before it was read."""
+    warnings: list[str] = field(default_factory=list)
+    error: SourceError | None = None
+    """Why something of the window is missing."""
+
+
+class _Part(NamedTuple):
+    """A run of days with its first page; days that have ended are kept, the others are asked anew each time."""
+
+    place: Place
+    ended: bool
+    first: KeptPage
+
+    @property
+    def pages(self) -> int:
+        size, total = self.first.rows, self.first.total
+        return 0 if not size else 1 if total is None else max(1, math.ceil(total / size))
+
+
+@dataclass(frozen=True)
+class BioRxivClient:
+    """Both servers over one transport. `name` is the source asked for, whose name errors carry."""
+
+    transport: Transport
+    name: Server = "biorxiv"
+
+    async def read(self, window: Window) -> Reading:
+        """Every page of the window, kept small; pages read before and of days that have ended are not asked again.
+
+        Raises:
+            SourceError: the first page failed.
+            InvalidInputError: the window has more pages than the setting `biorxiv_max_pages` allows.
+        """
+        kept = self.transport.kept("biorxiv", KeptPages)
+        try:
+            async with asyncio.timeout(self.transport.time_left()):
+                await kept.reading.acquire()
+        except TimeoutError:
+            raise source_error(
+                self.name, "timeout", "The window was still being read for another search when the deadline came."
+            ) from None
+        try:
+            return await self._read(window, kept)
+        finally:
+            kept.reading.release()
+
+    async def _read(self, window: Window, kept: KeptPages) -> Reading:
+        reading = Reading()
+        parts: list[_Part] = []
+        for place, ended in self._runs(window):
+            try:
+                parts.append(_Part(place, ended, await self._page(place, kept if ended else None, reading)))
+            except SourceError as failed:
+                if not parts:
+                    raise
+                reading.error = _about(failed, f"The days from {place.first} on could not be read.")
+        reading.expected_pages = sum(part.pages for part in parts)
+        totals = [part.first.total if part.first.rows else 0 for part in parts]
+        reading.expected_rows = None if None in totals else sum(total or 0 for total in totals)
+        await self._require_readable(window, parts, kept, reading)
+        unread = sum(_unread(part, kept) for part in parts)
+        reading.seconds = unread * self.transport.pace_interval("biorxiv")
+        self._tell(window, reading, f"{LABELS[window.server]}: {reading.expected_pages:,} pages in the window", unread)
+        for part in parts:
+            await self._read_part(window, part, kept, reading)
+        if reading.error is None and reading.expected_rows is not None and reading.rows < reading.expected_rows:
+            reading.warnings.append(
+                f"{LABELS[window.server]} states {reading.expected_rows:,} versions in this window, but its list ended "
+                f"after {reading.rows:,}: there are no more."
+            )
+        if unreadable := [what for page in reading.pages for what in page.unreadable]:
+            reading.warnings.append(f"{len(unreadable)} rows could not be read: {'; '.join(unreadable[:3])}.")
+            reading.error = reading.error or source_error(self.name, "invalid_response", reading.warnings[-1])
+        return reading
+
+    def _runs(self, window: Window) -> list[tuple[Place, bool]]:
+        """The window as places to ask: the days that have ended everywhere, and those that may still grow."""
+        ended = (self.transport.now() - _DAY_HAS_ENDED).date() - timedelta(days=1)
+
+        def place(first: date, last: date) -> Place:
+            return Place(window.server, first.isoformat(), last.isoformat(), window.category, 0)
+
+        if not window.first <= ended < window.last:
+            return [(place(window.first, window.last), window.last <= ended)]
+        return [(place(window.first, ended), True), (place(ended + timedelta(days=1), window.last), False)]
+
+    async def _require_readable(
+        self, window: Window, parts: Sequence[_Part], kept: KeptPages, reading: Reading
+    ) -> None:
+        """Refuses a window of too many pages. A total that is larger than what exists does not count (K056)."""
+        limit = self.transport.settings.biorxiv_max_pages
+        if reading.expected_pages <= limit:
+            return
+        longest = max(parts, key=lambda part: part.pages)
+        beyond = longest.place._replace(cursor=longest.first.rows * limit)
+        if not (await self._page(beyond, kept if longest.ended else None, reading)).rows:
+            reading.expected_pages = limit
+            return
+        days = (window.last - window.first).days + 1
+        fitting = max(1, days * limit // reading.expected_pages)
+        interval = self.transport.pace_interval("biorxiv")
+        raise refused(
+            self.name,
+            f"The window {window.label} has {reading.expected_pages:,} pages"
+            + (f" (about {_duration(reading.expected_pages * interval)})" if interval else "")
+            + f", at most {limit:,} are read.",
+            f"Narrow it to about {fitting} day{'s' * (fitting > 1)}, name a category, or search europepmc with "
+            "sources=['PPR'], which indexes preprints by words.",
+        )
+
+    async def _read_part(self, window: Window, part: _Part, kept: KeptPages, reading: Reading) -> None:
+        """The pages of one run of days, to the end of its list or the first page that fails."""
+        page, cursor, received = part.first, 0, 0
+        limit = self.transport.settings.biorxiv_max_pages
+        while page.rows:
+            reading.pages.append(page)
+            received += page.rows
+            reading.rows += page.rows
+            done, of = len(reading.pages), max(reading.expected_pages, len(reading.pages))
+            self._tell(window, reading, f"{LABELS[window.server]}: page {done:,} of {of:,} read", of - done)
+            cursor += page.rows
+            total = part.first.total
+            if received >= total if total is not None else page.rows < part.first.rows:
+                return
+            if len(reading.pages) >= limit and total is None:
+                reading.error = source_error(
+                    self.name,
+                    "invalid_response",
+                    f"{LABELS[window.server]} does not say how long its list is; {limit:,} pages were read.",
+                    recovery="Narrow the window.",
+                )
+                return
+            try:
+                page = await self._page(part.place._replace(cursor=cursor), kept if part.ended else None, reading)
+            except SourceError as failed:
+                reading.error = reading.error or _about(failed, f"{done:,} of {of:,} pages of the window were read.")
+                return
+
+    async def _page(self, place: Place, kept: KeptPages | None, reading: Reading) -> KeptPage:
+        if kept is not None and (known := kept.get(place)) is not None:
+            return known
+        reading.asked += 1
+        page = KeptPage.of(await self.transport.send(window_request(place, self.name), self._read_answer))
+        if kept is not None and not page.unreadable:
+            kept.put(place, page)
+        return page
+
+    def _read_answer(self, answer: Answer) -> Page:
+        """The answer, read.
+
+        Raises:
+            TransientAnswer: a page of HTML, a line of text or nothing came where data was asked for.
+            SourceError: a status that is no answer; what is not there is answered with 200 and an empty list.
+        """
+        if answer.status not in (200, 204):
+            raise source_error(self.name, "invalid_response", f"The bioRxiv API answered with status {answer.status}.")
+        if answer.looks_like_html() and not answer.body.lstrip().startswith(b"{"):
+            said = one_line(answer.body[:300].decode("utf-8", "replace"), 80)
+            raise TransientAnswer(f"a page or message came where data was asked for: {said!r}", kind="invalid_response")
+        return parse_details(answer.body)
+
+    def _tell(self, window: Window, reading: Reading, text: str, left: int) -> None:
+        seconds = left * self.transport.pace_interval("biorxiv")
+        text += f", about {_duration(seconds)} to go" if seconds >= 1 else ""
+        self.transport.report(Progress(window.server, len(reading.pages), reading.expected_pages, text + "."))
+
+    # --- fetch
+
+    async def fetch(self, ids: Sequence[str]) -> FetchResult:
+        """Preprints by DOI with all versions, in the order asked; what one server lacks is asked of the other (K062).
+
+        Raises:
+            InvalidInputError: too many identifiers, or none of them is a preprint DOI.
+            SourceError: none could be answered because the service failed.
+        """
+        asked = tuple(dict.fromkeys(text for text in ids if text.strip()))
+        if len(asked) > MOST_IDS:
+            raise refused(
+                self.name, f"{len(asked):,} DOIs were given, at most {MOST_IDS} are fetched in one call: split them."
+            )
+        found: dict[str, DetailedPreprint] = {}
+        not_found: list[str] = []
+        errors: dict[str, SourceError] = {}
+        in_a_row = 0
+        last: SourceError | None = None
+        for text in asked:
+            try:
+                doi = self._doi(text)
+                if in_a_row >= FAILURES_IN_A_ROW and last is not None:
+                    raise last
+                preprint = found.get(doi) or await self._fetch_one(doi)
+            except InvalidInputError as refusal:
+                errors[text] = refusal
+                continue
+            except SourceError as failed:
+                errors[text] = last = failed
+                in_a_row += 1
+                continue
+            in_a_row = 0
+            if preprint is None:
+                not_found.append(text)
+            else:
+                found[doi] = preprint
+        if errors and len(errors) == len(asked):
+            raise next(iter(errors.values()))
+        return FetchResult(
+            artifacts=tuple(found.values()),
+            not_found=tuple(not_found),
+            failed={text: ErrorInfo.of(error) for text, error in errors.items()},
+        )
+
+    def _doi(self, text: str) -> str:
+        known = identify(text) if len(text) <= 300 and not re.search(r"[\x00-\x1f\x7f]", text.strip()) else None
+        if known is None or known.kind != "doi":
+            raise refused(
+                self.name,
+                f"{one_line(text, 60)!r} is no DOI of a preprint: give one such as 10.1101/2024.01.02.24300691.",
+            )
+        doi = strip_doi_version(known.value)
+        if doi.partition("/")[0] not in PREFIXES:
+            raise refused(
+                self.name,
+                f"{one_line(doi, 80)!r} is not of bioRxiv or medRxiv, whose DOIs begin with 10.1101 or 10.64898: "
+                "fetch it from pubmed or europepmc.",
+            )
+        return doi
+
+    async def _fetch_one(self, doi: str) -> DetailedPreprint | None:
+        """From the server of this source, else from the other; None if both answered that they have no such DOI."""
+        failed: SourceError | None = None
+        for server in sorted(LABELS, key=lambda server: server != self.name):
+            request = versions_request(server, doi, self.name)
+            try:
+                page = await self.transport.send(request, self._read_answer)
+            except SourceError as failure:
+                failed = failed or failure
+                continue
+            own = [at for at, post in enumerate(page.posts) if post.doi == doi]
+            if own:
+                versions = Page(tuple(page.posts[at] for at in own), tuple(page.contacts[at] for at in own))
+                now = self.transport.now()
+                preprint = whole_preprint_of(versions, server)
+                return preprint.model_copy(
+                    update={
+                        "provenance": (Provenance(source=server, request=describe(request), retrieved_at=now),),
+                        "correction_checked_at": None if preprint.correction_status == "unknown" else now,
+                    }
+                )
+        if failed is not None:
+            raise failed
+        return None
+
+
+def _about(failed: SourceError, what: str) -> SourceError:
+    """The same failure, with what it cost."""
+    return SourceError(
+        f"{what} {failed.message}", reason=failed.reason, retryable=failed.retryable, recovery=failed.recovery
+    )
+
+
+def _unread(part: _Part, kept: KeptPages) -> int:
+    """Pages still to be asked for, the first one not counted."""
+    cursors = [number * part.first.rows for number in range(1, part.pages)]
+    return len(cursors) - sum(part.ended and part.place._replace(cursor=cursor) in kept for cursor in cursors)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} minutes"
