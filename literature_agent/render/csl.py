@@ -158,6 +158,9 @@ class _Style:
         for number in self.root.findall(".//{*}text[@variable='citation-number']"):
             # Ours stands before the entry, set apart from it; citeproc-py sets a style's own against the first word.
             number.getparent().remove(number)
+        for text in self.root.findall(".//{*}text[@text-case='sentence']"):
+            # citeproc-py would write "mrna" and "parkinson's"; the sources' titles are in sentence case already.
+            del text.attrib["text-case"]
         for date in self.root.findall(".//{*}date[@form][@variable]"):
             # The delimiter of a localised date is the locale's; citeproc-py looks for it here ("2021Mar4").
             localised = date.get_date(date.get("form"))
@@ -186,13 +189,21 @@ def _printed(citation: Citation) -> dict[str, Any]:
     item = _item(citation, "work")
     for unprinted in ("abstract", "keyword", "note"):
         item.pop(unprinted, None)
-    title = " ".join(part for part in (citation.title or "[No title]", citation.note) if part)
-    # Titles are cased as printed: a style's "sentence case" would write mrna and parkinson.
-    item["title"] = f'<span class="nocase">{title}</span>'
+    # Styles with headlines write `Of`, never `Α-synuclein` or `P53`, nor do they touch our marks.
+    title = _NO_WORD.sub(_uncased, citation.title or "[No title]")
+    item["title"] = f"{title} {_NOCASE.format(citation.note)}" if citation.note else title
     # Without authors citeproc-py prints the title twice.
     names = citation.names or (Name(group=NO_AUTHOR),)
     item["author"] = [_author(_as_initialled(name)) for name in names]
     return item
+
+
+_NOCASE = '<span class="nocase">{}</span>'
+_NO_WORD = re.compile(r"(?<!\S)(?=\S*[\dα-ω])\S+")
+
+
+def _uncased(word: re.Match[str]) -> str:
+    return _NOCASE.format(word.group())
 
 
 def _as_initialled(name: Name) -> Name:

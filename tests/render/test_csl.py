@@ -268,10 +268,24 @@ def test_a_work_without_authors_has_its_title_once(style: str) -> None:
     assert entry.count("Synthetic finding number 1") == 1
 
 
-def test_letters_of_a_title_keep_their_case() -> None:
-    title = "Effect of mRNA-1273 on Parkinson's disease in the UK"
-    for style in (*STYLES, "the-lancet", "harvard-cite-them-right"):
-        assert title in _entry(_paper(title=title), style)
+@pytest.mark.parametrize(
+    ("style", "printed"),
+    [
+        ("acta-orthopaedica-belgica", "Effect of mRNA-1273 on α-synuclein, p53 and Parkinson's disease [RETRACTED]"),
+        ("apa", "Effect of mRNA-1273 on α-synuclein, p53 and Parkinson's disease [RETRACTED]"),
+        ("chicago-author-date", "Effect of mRNA-1273 on α-synuclein, p53 and Parkinson's Disease [RETRACTED]"),
+    ],
+)
+def test_a_style_changes_no_letter_that_has_a_meaning(style: str, printed: str) -> None:
+    """The first style asks for sentence case, the last for headlines."""
+    title = "Effect of mRNA-1273 on α-synuclein, p53 and Parkinson's disease"
+    assert printed in _entry(_paper(title=title, language="eng", correction_status="retracted"), style)
+
+
+def test_a_style_that_prints_no_titles_still_prints_the_marks() -> None:
+    entry = _entry(_paper(correction_status="retracted"), "science-without-titles")
+    assert "Synthetic finding" not in entry
+    assert entry.endswith(" [RETRACTED]")
 
 
 def test_numbers_follow_the_order_given() -> None:
