@@ -86,7 +86,7 @@ def compose(
         summary=_summary(chosen, told, papers, searches),
         relevant_articles=[_article(item) for item in chosen],
         key_themes=_themes(wording, chosen, {claim.text for _, claim in told}),
-        research_gaps=[*_stated_gaps(chosen), *_null_searches(papers, searches)],
+        research_gaps=[*_stated_gaps(chosen), *_null_searches(wording, papers, searches)],
     )
 
 
@@ -393,15 +393,26 @@ def _stated_gaps(chosen: Sequence[_Chosen]) -> list[DraftGap]:
     return gaps
 
 
-def _null_searches(papers: Sequence[Paper], searches: Sequence[Asked]) -> list[DraftGap]:
-    """Searches that were answered with nothing, as one gap: a failed search is none."""
-    empty = [search for search in searches if search.status == "empty"]
+def _null_searches(wording: Wording, papers: Sequence[Paper], searches: Sequence[Asked]) -> list[DraftGap]:
+    """Searches that asked for this question and were answered with nothing, as one gap: a failed search is none."""
+    empty = [search for search in searches if search.status == "empty" and search.as_written]
+    subject = _listing([concept.names[0] for concept in wording.concepts] or list(wording.stems) or ["this question"])
+    empty = [search for search in empty if search.filters == empty[0].filters and _asks_for(search.query, subject)]
     if not empty:
         return []
     sources = _listing(list(dict.fromkeys(search.source for search in empty)))
+    within = f" (limited by {empty[0].filters})" if empty[0].filters else ""
     if papers:
-        text = f"The narrowest searches found no record in {sources}; wider ones found the works that are listed here."
+        text = f"The narrowest searches of {sources} on {subject}{within} found no record; wider ones did."
     else:
-        text = f"The searches of {sources} found no record on this question."
+        text = f"The searches of {sources} on {subject}{within} found no record."
     ids = [search.search_id for search in empty]
     return [DraftGap(description=text, basis="null_search", references=[], searches=ids, quotes=[])]
+
+
+def _asks_for(query: str, subject: str) -> bool:
+    """Whether a query has at least two words of what it is said to have asked for."""
+    named = {bare(word) for word in word_tokens(subject)}
+    asked = {bare(word) for word in re.findall(r"[^\W_][\w-]*\*?", re.sub(r"\b[A-Z_]+:", " ", query))}
+    begun = [word.rstrip("*") for word in asked if word.endswith("*")]
+    return len(named & asked) + sum(any(word.startswith(part) for word in named) for part in begun) > 1

@@ -45,3 +45,7 @@ class Asked:
     source: str
     status: Literal["ok", "empty", "partial", "failed"]
     query: str = ""
+    filters: str = ""
+    """Limits beside the query, as shown: `date_from=2020; languages=eng`."""
+    as_written: bool = True
+    """The source ran the query as it stands: it left nothing out and suggests no other spelling."""

@@ -210,6 +210,8 @@ def _request(prompt: str) -> dict[str, Any]:
 _COUNT = re.compile(r"^(?:Search .* \| shown|Fetched) (\d+) of ", re.M)
 _LEFT_OUT = re.compile(rf"^(?:Not found|Failed): ({REFERENCE.pattern})", re.M)
 _DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Linked): ")
+_FILTERS = re.compile(r"^Filters: (.+)$", re.M)
+_WARNING = re.compile(r"^Warning: ", re.M)
 _BROADER = re.compile(r"^Warning: .*(?:left it out|broader question|may not answer)", re.M)
 _SUGGESTION = re.compile(r"^Notice: .*\bsuggests: (.+)$", re.M)
 
@@ -264,8 +266,15 @@ class _Shelf:
     def _search(self, found: re.Match[str], header: str, call: Call | None, papers: Sequence[Paper]) -> None:
         search_id, source, status, shown, total = found.groups()
         query = re.search(r"^Query: (.*)$", header, re.M)
-        asked = Asked(search_id, source, _status(status), query.group(1) if query else _query_of(call))
-        suggested = _SUGGESTION.search(header)
+        suggested, filters = _SUGGESTION.search(header), _FILTERS.search(header)
+        asked = Asked(
+            search_id,
+            source,
+            _status(status),
+            query=query.group(1) if query else _query_of(call),
+            filters=filters.group(1) if filters else "",
+            as_written=suggested is None and not _WARNING.search(header),
+        )
         self.searches.append(
             SeenSearch(
                 asked=asked,

@@ -247,16 +247,43 @@ def test_what_an_introduction_calls_unknown_is_no_gap() -> None:
 
 
 def test_searches_that_found_nothing_are_one_gap_and_failed_ones_none() -> None:
+    query = "metformin AND (cognitive decline)"
     searches = [
-        Asked("s1", "pubmed", "empty"),
-        Asked("s2", "europepmc", "failed"),
-        Asked("s3", "pubmed", "ok"),
-        Asked("s4", "pubmed", "empty"),
+        Asked("s1", "pubmed", "empty", query),
+        Asked("s2", "europepmc", "failed", query),
+        Asked("s3", "pubmed", "ok", "metformin"),
+        Asked("s4", "biorxiv", "empty", "metform* AND (cognit* AND declin*)"),
     ]
     (gap,) = compose(QUESTION, [paper(1)], searches).research_gaps
     assert gap.basis == "null_search"
     assert gap.searches == ["s1", "s4"]
-    assert "europepmc" not in gap.description
+    assert gap.description == (
+        "The narrowest searches of pubmed and biorxiv on metformin, cognitive decline, type 2 diabetes and older "
+        "adults found no record; wider ones did."
+    )
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        Asked("s1", "pubmed", "empty", "grip AND strength"),
+        Asked("s1", "pubmed", "empty", "metformin"),
+        Asked("s1", "pubmed", "empty", "metformin AND (cognitive decline)", as_written=False),
+    ],
+)
+def test_a_search_that_asked_for_something_else_or_was_run_otherwise_shows_no_gap(search: Asked) -> None:
+    assert compose(QUESTION, [], [search]).research_gaps == []
+
+
+def test_a_gap_names_the_limits_of_its_searches() -> None:
+    query = "metformin AND (cognitive decline)"
+    searches = [
+        Asked("s1", "pubmed", "empty", query, filters="date_from=2022; languages=eng"),
+        Asked("s2", "pubmed", "empty", query, filters="publication_types=Review"),
+    ]
+    (gap,) = compose(QUESTION, [], searches).research_gaps
+    assert gap.searches == ["s1"]
+    assert "limited by date_from=2022; languages=eng" in gap.description
 
 
 # --- ranking ----------------------------------------------------------------------------------------------------------

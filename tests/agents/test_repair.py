@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from literature_agent.agents.repair import mend, points_of
-from literature_agent.integrity.checks import Problem
+from literature_agent.integrity import Problem
 from literature_agent.outputs import AggregationDraft, DraftArticle, DraftGap, DraftTheme
 
 A, B, C = (f"«artifact:link:cite~{key * 10}»" for key in "ABC")
