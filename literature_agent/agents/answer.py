@@ -19,6 +19,7 @@ from literature_agent.outputs import (
     OutputStatus,
     RunUsage,
 )
+from literature_agent.render import render_answer_markdown, render_notebook_html
 
 
 def write_answer(
@@ -70,7 +71,7 @@ def write_answer(
         duration_s=round((finished - started).total_seconds(), 3),
     )
     run.ledger.cite(article.reference for article in settled.articles)
-    return output.attach(run.registry)
+    return output.attach(run.registry, html=render_notebook_html, markdown=render_answer_markdown)
 
 
 def _article(cited: CitedArticle, rank: int, of: int, desk: Desk) -> Artifact:

@@ -13,6 +13,8 @@ from literature_agent.render._numbering import UNKNOWN_REFERENCE
 from literature_agent.render._plain import one_line
 from literature_agent.render._prose import RenderedText, render_text
 from literature_agent.render._results import render_fetch_text, render_search_text
+from literature_agent.render.html import render_answer_html, render_notebook_html
+from literature_agent.render.search_log import flow_svg, search_log_csv, search_log_json, search_log_markdown
 
 __all__ = [
     "UNKNOWN_REFERENCE",
@@ -20,11 +22,17 @@ __all__ = [
     "answer_document",
     "bibliography_entry",
     "bibliography_entry_markdown",
+    "flow_svg",
     "one_line",
+    "render_answer_html",
     "render_answer_markdown",
     "render_answer_text",
     "render_fetch_text",
+    "render_notebook_html",
     "render_search_text",
     "render_text",
+    "search_log_csv",
+    "search_log_json",
+    "search_log_markdown",
     "wrapped",
 ]

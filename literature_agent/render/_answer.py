@@ -17,13 +17,13 @@ from literature_agent.render._plain import full_stop, one_line, paragraphs
 SYNTHETIC_DOI_PREFIX = "10.5555/"
 SYNTHETIC_FROM = 90_000_000
 
-_STATUS = {
+STATUS = {
     "complete": "complete. The run ended by itself and every source asked answered.",
     "partial": "PARTIAL. The run ended early or a source failed: see Limits.",
     "no_evidence": "no evidence. Every source asked answered, and nothing was found.",
     "failed": "FAILED. No source answered: this says nothing about the evidence.",
 }
-_BASIS = {
+BASIS = {
     "stated_in_literature": "stated by authors",
     "null_search": "a search found nothing",
     "not_searched": "not searched for",
@@ -129,24 +129,20 @@ class _Writer:
 
     def _head(self) -> Iterator[str]:
         output = self.output
-        yield f"Status: {_STATUS[output.status]}"
+        yield f"Status: {STATUS[output.status]}"
         asked = sum(bool(source.asked) for source in output.coverage)
         facts = [
-            f"{_count(len(output.relevant_articles), 'article')} listed",
+            f"{count(len(output.relevant_articles), 'article')} listed",
             f"{output.articles_analyzed} read whole (abstract or full text)",
-            f"{_count(len(output.search_log), 'search', 'searches')} in {_count(asked, 'source')}",
+            f"{count(len(output.search_log), 'search', 'searches')} in {count(asked, 'source')}",
             f"{output.duration_s:.1f} s",
         ]
         if output.usage.cost_usd:
             facts.append(f"{output.usage.cost_usd:.4f} USD")
         yield "; ".join(facts) + "."
         yield f"Model: {self._text(output.model)}. Run: {self._text(output.run_id)}."
-        made_up = sum(map(is_synthetic, self.numbering.works))
-        if made_up:
-            listed = len(self.numbering.works)
-            which = {True: f"All {listed} papers listed", False: f"{made_up} of the {listed} papers listed"}
-            subject = "The one paper listed is" if listed == 1 else f"{which[made_up == listed]} are"
-            yield f"{subject} SYNTHETIC: made up for testing, no evidence of anything."
+        if note := synthetic_note(self.numbering.works):
+            yield note
 
     def _articles(self) -> Iterator[Block]:
         for article in self.output.relevant_articles:
@@ -175,7 +171,7 @@ class _Writer:
     def _gap(self, gap: ResearchGap) -> Item:
         description = self._prose(gap.description)
         logged = {record.search_id: record for record in self.output.search_log}
-        basis = [f"Basis: {_BASIS[gap.basis]}", self.numbering.markers(gap.references)]
+        basis = [f"Basis: {BASIS[gap.basis]}", self.numbering.markers(gap.references)]
         lines = [description, " ".join(part for part in basis if part)]
         for search_id in gap.searches:
             record = logged.get(search_id)
@@ -209,25 +205,42 @@ class _Writer:
         counts: dict[str, int] = {}
         for work in self.output.excluded:
             counts[work.reason] = counts.get(work.reason, 0) + 1
-        for reason, count in counts.items():
-            yield Item("", (f"{_count(count, 'work')}: {self._prose(full_stop(reason))}",))
+        for reason, works in counts.items():
+            yield Item("", (f"{count(works, 'work')}: {self._prose(full_stop(reason))}",))
 
     def _checks(self) -> Iterator[Item]:
-        found = self.output.integrity
-        named = (
-            (found.unknown_references, "unknown reference cut", "unknown references cut"),
-            (found.leaks_replaced, "identifier in prose replaced", "identifiers in prose replaced"),
-            (found.leaks_cut, "identifier in prose cut", "identifiers in prose cut"),
-            (found.quotes_dropped, "quote dropped that stands in no text", "quotes dropped that stand in no text"),
-            (found.claims_unsupported, "claim without support", "claims without support"),
-            (found.gaps_downgraded, "gap downgraded", "gaps downgraded"),
-            (found.repair_rounds, "round of repair", "rounds of repair"),
-            (len(self.numbering.unknown), "reference without a record here", "references without a record here"),
-        )
-        for count, one, many in named:
-            if count:
-                yield Item("", (_count(count, one, many) + ".",))
+        for sentence in checks(self.output, len(self.numbering.unknown)):
+            yield Item("", (sentence,))
 
 
-def _count(number: int, one: str, many: str | None = None) -> str:
+def synthetic_note(works: Sequence[CitationArtifact]) -> str:
+    """How many of the works listed are made up for testing; empty where none is."""
+    made_up, listed = sum(map(is_synthetic, works)), len(works)
+    if not made_up:
+        return ""
+    which = f"All {listed} papers listed" if made_up == listed else f"{made_up} of the {listed} papers listed"
+    subject = "The one paper listed is" if listed == 1 else f"{which} are"
+    return f"{subject} SYNTHETIC: made up for testing, no evidence of anything."
+
+
+def checks(output: LiteratureAggregationOutput, unknown: int) -> Iterator[str]:
+    """What the checks found and did, a sentence for each; `unknown` references had no record when rendered."""
+    found = output.integrity
+    named = (
+        (found.unknown_references, "unknown reference cut", "unknown references cut"),
+        (found.leaks_replaced, "identifier in prose replaced", "identifiers in prose replaced"),
+        (found.leaks_cut, "identifier in prose cut", "identifiers in prose cut"),
+        (found.quotes_dropped, "quote dropped that stands in no text", "quotes dropped that stand in no text"),
+        (found.claims_unsupported, "claim without support", "claims without support"),
+        (found.gaps_downgraded, "gap downgraded", "gaps downgraded"),
+        (found.repair_rounds, "round of repair", "rounds of repair"),
+        (unknown, "reference without a record here", "references without a record here"),
+    )
+    for number, one, many in named:
+        if number:
+            yield count(number, one, many) + "."
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """`1 article`, `3 articles`."""
     return f"{number} {one if number == 1 else many or one + 's'}"

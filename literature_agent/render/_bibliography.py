@@ -56,13 +56,13 @@ def title_line(artifact: CitationArtifact) -> str:
 
 def _joined(artifact: CitationArtifact, escape: Callable[[str], str], identifiers: list[str]) -> str:
     authors, title, place = (
-        escape(full_stop(part)) for part in (author_line(artifact), title_line(artifact), _place(artifact))
+        escape(full_stop(part)) for part in (author_line(artifact), title_line(artifact), place_line(artifact))
     )
     # No full stop behind an identifier: it would be copied with it.
     return " ".join(part for part in (authors, title, marks(artifact), place, *identifiers) if part)
 
 
-def _place(artifact: CitationArtifact) -> str:
+def place_line(artifact: CitationArtifact) -> str:
     """Journal, server, book or registry, with date, volume, issue and pages."""
     if isinstance(artifact, ClinicalTrial):
         facts = [artifact.nct_id, " / ".join(artifact.phases), artifact.overall_status or ""]

@@ -40,6 +40,8 @@ class Numbering:
     """Numbers of works, given in order of first use and never changed."""
 
     find: Find
+    form: Callable[[int], str] = "[{}]".format
+    """How a number is written."""
     works: list[CitationArtifact] = field(default_factory=list)
     """The numbered works; `works[0]` has number 1."""
     unknown: list[str] = field(default_factory=list)
@@ -55,12 +57,12 @@ class Numbering:
         return self._numbers[name]
 
     def marker(self, spelled: str, reference: Reference | None) -> str:
-        """`[3]` for a reference, `[unknown reference]` for what names no work."""
+        """`[3]`, or the number in another `form`, for a reference; `[unknown reference]` for what names no work."""
         found = self.find(reference) if reference is not None else None
         if found is None:
             self.unknown.append(spelled)
             return UNKNOWN_REFERENCE
-        return f"[{self.number(found)}]"
+        return self.form(self.number(found))
 
     def prose(self, text: str, escape: Callable[[str], str] = str) -> str:
         """`text` with every reference, rightly spelled or not, replaced by its marker and the rest passed to `escape`.

@@ -9,6 +9,9 @@ import unicodedata
 _KEPT_FORMATS = frozenset("\u200c\u200d")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
+# What a spreadsheet takes for the beginning of a formula, in both widths.
+_FORMULA = tuple("=+-@＝＋－＠")
+
 # What opens a construct of CommonMark or of GitHub's dialect inside a line, and what does so where a line begins.
 _INSIDE = re.compile(r"[\\`*_\[\]<>|~&$]")
 # A line may begin behind a marker `[1]`, which `(` would make a link and `:` a definition.
@@ -40,6 +43,12 @@ def markdown(text: str) -> str:
         at = start.end() if start.group()[0].isdigit() else 0
         escaped = f"{escaped[:at]}\\{escaped[at:]}"
     return escaped
+
+
+def spreadsheet_cell(text: str) -> str:
+    """`text` on one line that no spreadsheet runs as a formula: one that would begin so begins with an apostrophe."""
+    line = one_line(text)
+    return f"'{line}" if line.startswith(_FORMULA) else line
 
 
 def full_stop(text: str) -> str:

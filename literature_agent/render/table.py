@@ -8,14 +8,12 @@ from collections.abc import Sequence
 
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.render._citation import Citation, citation_of
+from literature_agent.render._plain import spreadsheet_cell
 
 COLUMNS = (
     *("number", "reference", "type", "authors", "title", "container", "date", "year", "volume", "issue", "pages"),
     *("doi", "pmid", "pmcid", "nct_id", "issn", "url", "language", "publication_types", "keywords", "note", "abstract"),
 )
-
-# What a spreadsheet takes for the beginning of a formula, in both widths.
-_FORMULA = tuple("=+-@＝＋－＠")
 
 
 def render_csv(artifacts: Sequence[CitationArtifact]) -> str:
@@ -28,7 +26,7 @@ def render_csv(artifacts: Sequence[CitationArtifact]) -> str:
     writer.writerow(COLUMNS)
     for number, artifact in enumerate(artifacts, start=1):
         cells = (str(number), artifact.reference or "", *_cells(citation_of(artifact)))
-        writer.writerow(f"'{cell}" if cell.startswith(_FORMULA) else cell for cell in cells)
+        writer.writerow(map(spreadsheet_cell, cells))
     return page.getvalue()
 
 
