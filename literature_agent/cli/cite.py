@@ -195,8 +195,6 @@ class _Desk:
 
     def fetch(self, asked: Sequence[_Asked], settings: Settings) -> None:
         """Hold the records of what was asked, each from the first source that takes its kind and knows it."""
-        from literature_agent.api import fetch_sync
-        from literature_agent.results import ErrorInfo
         from literature_agent.sources import SOURCES
 
         takers = [source for source in SOURCES if source.enabled(settings)]
@@ -208,21 +206,27 @@ class _Desk:
                     recovery="Give the DOI or PMID of the work.",
                 )
         for source in takers:
-            wanted = {
-                each.text: each
+            wanted = [
+                each.text
                 for each in asked
                 if _FETCHED_AS.get(each.kind, each.kind) in source.fetches and not self.holds(each)
-            }
-            if not wanted:
-                continue
-            try:
-                result = fetch_sync(source.name, list(wanted), registry=self.registry, settings=settings)
-            except InvalidInputError:
-                raise
-            except SourceError as error:
-                self.failed |= dict.fromkeys(wanted, ErrorInfo.of(error))
-            else:
-                self.failed |= result.failed
+            ]
+            self._fetch_from(source.name, list(dict.fromkeys(wanted)), settings)
+
+    def _fetch_from(self, source: str, ids: list[str], settings: Settings) -> None:
+        from literature_agent.api import fetch_sync
+        from literature_agent.results import ErrorInfo
+
+        if not ids:
+            return
+        try:
+            self.failed |= fetch_sync(source, ids, registry=self.registry, settings=settings).failed
+        except InvalidInputError:
+            # One of them is not of this source (a preprint server and another's DOI), which then refuses all.
+            for each in ids if len(ids) > 1 else ():
+                self._fetch_from(source, [each], settings)
+        except SourceError as error:
+            self.failed |= dict.fromkeys(ids, ErrorInfo.of(error))
 
     def listed(self, asked: Sequence[_Asked]) -> _Listed:
         """The bibliography of what was asked.

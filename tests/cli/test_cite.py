@@ -38,14 +38,16 @@ def _titles(ris: str) -> list[str]:
 
 
 def test_identifiers_of_every_kind_are_cited_in_the_order_asked(cli: Run, server: SandboxServer) -> None:
-    """The paper from PubMed, the preprints from Europe PMC, which alone has them."""
-    ids = ("PPR900001", "90000102", "10.5555/synthetic.90000103", "PMC90000101", "PPR:PPR900002")
+    """Papers from PubMed, preprints from Europe PMC, the trial from its registry."""
+    ids = ("PPR900001", "90000102", "10.5555/synthetic.90000103", "PMC90000101", "PPR:PPR900002", "nct90000001")
     done = cli("cite", *ids, "--format", "ris", "--json")
     assert done.code == 0
     assert done.document["numbers"] == {name: number for number, name in enumerate(ids, start=1)}
     entries = rispy.loads(done.document["bibliography"])
-    assert [entry["type_of_reference"] for entry in entries] == ["UNPB", "JOUR", "JOUR", "JOUR", "UNPB"]
-    assert [entry.get("accession_number") for entry in entries[1:4]] == ["90000102", "90000103", "90000101"]
+    assert [entry["type_of_reference"] for entry in entries] == ["UNPB", "JOUR", "JOUR", "JOUR", "UNPB", "ELEC"]
+    numbers = [entry.get("accession_number") for entry in entries]
+    assert numbers[1:4] == ["90000102", "90000103", "90000101"]
+    assert numbers[5] == "NCT90000001"
     assert (done.document["format"], done.document["not_found"], done.document["failed"]) == ("ris", [], {})
 
 
@@ -87,6 +89,15 @@ def test_what_is_not_found_is_named_and_the_rest_is_cited(cli: Run, server: Sand
     assert done.err == f"Not found: {UNKNOWN}\n"
     document = cli("cite", "90000101", UNKNOWN, "--json").document
     assert (document["numbers"], document["not_found"]) == ({"90000101": 1}, [UNKNOWN])
+
+
+def test_a_doi_that_no_source_knows_is_not_found_and_refuses_nothing_else(cli: Run, server: SandboxServer) -> None:
+    """Preprint servers refuse DOIs of others."""
+    done = cli("cite", "10.1000/unknown", "90000101", "10.1000/unknown2", "--json")
+    assert done.code == 3
+    assert done.document["numbers"] == {"90000101": 1}
+    assert done.document["not_found"] == ["10.1000/unknown", "10.1000/unknown2"]
+    assert cli("cite", "10.1000/unknown").code == 1
 
 
 def test_nothing_found_is_an_error(cli: Run, server: SandboxServer) -> None:

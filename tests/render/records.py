@@ -1,22 +1,15 @@
-"""Every record of the packaged corpus and of the recorded answers, and a few of the kinds that no parser gives yet."""
+"""Every record of the packaged corpus and of the recorded answers, as the sources read them."""
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
-from literature_agent.artifacts import (
-    Author,
-    BioRxivPreprint,
-    CitationArtifact,
-    ClinicalTrial,
-    EuropePMCArticle,
-    article_url,
-)
+from literature_agent.artifacts import BioRxivPreprint, CitationArtifact, EuropePMCArticle
+from literature_agent.sources.biorxiv import parse as biorxiv
+from literature_agent.sources.clinicaltrials import parse as clinicaltrials
 from literature_agent.sources.europepmc.parse import parse_search
 from literature_agent.sources.pmc import parse as pmc
 from literature_agent.sources.pubmed import parse as pubmed
@@ -35,9 +28,9 @@ def packaged_records() -> list[CitationArtifact]:
             rows = json.loads(body)["resultList"]["result"]
             found += _europepmc(json.dumps({"hitCount": len(rows), "resultList": {"result": rows}}).encode())
         elif file.name == "biorxiv.json":
-            found += map(_preprint, json.loads(body)["collection"])
+            found += _preprints(body)
         elif file.name == "trials.json":
-            found += map(_trial, json.loads(body)["studies"])
+            found += (study.trial for study in clinicaltrials.parse_page(body).studies)
     return found
 
 
@@ -55,9 +48,9 @@ def recorded_records(folder: Path) -> list[CitationArtifact]:
         if '"resultList"' in file.read_text(encoding="utf-8"):
             found += _europepmc(file.read_bytes())
     for file in sorted((folder / "biorxiv").glob("details-*.json")):
-        found += map(_preprint, json.loads(file.read_bytes())["collection"])
+        found += _preprints(file.read_bytes())
     for file in sorted((folder / "clinicaltrials").glob("study-NCT*.json")):
-        found.append(_trial(json.loads(file.read_bytes())))
+        found.append(clinicaltrials.parse_study(file.read_bytes()).trial)
     return found
 
 
@@ -65,41 +58,7 @@ def _europepmc(body: bytes) -> Iterator[EuropePMCArticle]:
     yield from parse_search(body, detailed=True).articles
 
 
-def _preprint(row: dict[str, Any]) -> BioRxivPreprint:
-    authors = tuple(
-        Author(family=family, given=given.strip(" ,") or None)
-        for name in row["authors"].split(";")
-        for family, _, given in [name.strip().partition(", ")]
-        if family
-    )
-    server = "medrxiv" if "medrxiv" in (row.get("server") or row["jatsxml"]).lower() else "biorxiv"
-    return BioRxivPreprint(
-        source=server,
-        server=server,
-        title=row["title"],
-        doi=row["doi"].lower(),
-        url=article_url(doi=row["doi"].lower()),
-        authors=authors,
-        year=int(row["date"][:4]),
-        published=row["date"],
-        version=int(row["version"]),
-        abstract_text=html.unescape(row["abstract"]),
-        category=row["category"],
-    )
-
-
-def _trial(study: dict[str, Any]) -> ClinicalTrial:
-    protocol = study["protocolSection"]
-    names, status = protocol["identificationModule"], protocol["statusModule"]
-    posted = status.get("studyFirstPostDateStruct", {}).get("date")
-    return ClinicalTrial(
-        nct_id=names["nctId"],
-        title=names["briefTitle"],
-        official_title=names.get("officialTitle"),
-        url=article_url(nct_id=names["nctId"]),
-        sponsor=protocol.get("sponsorCollaboratorsModule", {}).get("leadSponsor", {}).get("name"),
-        published=posted,
-        year=int(posted[:4]) if posted else None,
-        overall_status=status.get("overallStatus"),
-        keywords=tuple(protocol.get("conditionsModule", {}).get("keywords", ())),
-    )
+def _preprints(body: bytes) -> Iterator[BioRxivPreprint]:
+    """Every version is a record of its own here."""
+    for post in biorxiv.parse_details(body).posts:
+        yield biorxiv.preprint_of([post], "medrxiv" if b"medrxiv" in body.lower() else "biorxiv")

@@ -71,13 +71,12 @@ def _people(record: CitationArtifact) -> list[tuple[str, str, str]]:
 def _person(author: Author) -> tuple[str, str, str]:
     if author.collective:
         return _folded(author.collective), "", ""
-    given = _folded(author.given) or " ".join(re.findall(r"\w", author.initials or ""))
-    return _folded(author.family), _bare(given), _folded(author.suffix)
+    return _folded(author.family), _bare(author.given or author.initials or ""), _folded(author.suffix)
 
 
 def _bare(given: str) -> str:
-    """Given names without the points that are put behind initials."""
-    return " ".join(re.sub(r"[.\s-]", " ", given).split())
+    """The letters of given names or initials, whatever stands between them."""
+    return re.sub(r"[.\s-]", "", given)
 
 
 def _pages(record: CitationArtifact) -> tuple[str, str]:
@@ -352,5 +351,5 @@ def _from_nbib_names(entry: Fields) -> list[tuple[str, str, str]]:
 
 def _in_medline(wanted: Fields) -> Fields:
     """Persons and groups are lists of their own there, and a suffix follows the given names."""
-    people = sorted((family, f"{given} {suffix}".strip(), "") for family, given, suffix in wanted["people"])
+    people = sorted((family, _bare(given + suffix), "") for family, given, suffix in wanted["people"])
     return {**wanted, "people": people}
