@@ -37,6 +37,7 @@ from pydantic_ai.usage import UsageLimits
 from literature_agent.agents.account import Account, Purse
 from literature_agent.agents.answer import write_answer
 from literature_agent.agents.briefing import brief
+from literature_agent.agents.capability import LiteratureCapability
 from literature_agent.agents.compose import compose
 from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.door import open_door
@@ -176,11 +177,12 @@ class LiteratureAggregator:
         name: str = "literature_aggregator",
         budget: Budget | None = None,
         max_characters: int = 6000,
+        on_output: Callable[[RunContext[Any], LiteratureAggregationOutput], None] | None = None,
     ) -> Tool[Any]:
         """This sub-agent as a tool of a larger agent. Without a model of its own it uses the parent's.
 
         The parent's model sees summary, themes, gaps, status, limitations and one line per article, never an
-        identifier; the tool's metadata carries the whole output.
+        identifier; the tool's metadata carries the whole output, and `on_output` is called with it.
         """
 
         async def literature_aggregator(ctx: RunContext[Any], request: AggregationRequest) -> ToolReturn:
@@ -191,6 +193,8 @@ class LiteratureAggregator:
             """
             held = registry(ctx) if callable(registry) else registry
             output = await self._answer_parent(ctx, request, held, budget)
+            if on_output is not None:
+                on_output(ctx, output)
             return ToolReturn(view_output(output, max_characters), metadata=output)
 
         return Tool(literature_aggregator, name=name, takes_ctx=True, prepare=prepare_flat)
@@ -198,6 +202,28 @@ class LiteratureAggregator:
     def as_toolset(self, **options: Any) -> FunctionToolset[Any]:
         """`as_tool` as a toolset that also tells the parent's model how to treat references. Takes its options."""
         return FunctionToolset([self.as_tool(**options)], instructions=load_prompt("parent"))
+
+    def as_capability(
+        self,
+        *,
+        registry: ArtifactRegistry | RegistryOf | None = None,
+        budget: Budget | None = None,
+        max_characters: int = 6000,
+    ) -> LiteratureCapability:
+        """`as_toolset` that also holds the parent's own output to the rules: only references it was shown, no typed
+        identifiers. What breaks them goes back to the parent's model, then is cut."""
+
+        def registry_of(ctx: RunContext[Any]) -> ArtifactRegistry:
+            held = registry(ctx) if callable(registry) else registry
+            return held if held is not None else ArtifactRegistry()
+
+        return LiteratureCapability(
+            tool=lambda held_by, note: self.as_tool(
+                registry=held_by, budget=budget, max_characters=max_characters, on_output=note
+            ),
+            repair_rounds=self.settings.repair_rounds,
+            registry_of=registry_of,
+        )
 
     async def _answer_parent(
         self,

@@ -175,7 +175,7 @@ def _excluded(run: Run, settled: Settled) -> tuple[ExcludedWork, ...]:
         artifact = run.registry.find(final)
         if artifact is not None and artifact.is_notice:
             reason = "a notice about another work"
-        elif artifact is not None and artifact.correction_status == "retracted":
-            reason = "retracted"
+        elif artifact is not None and artifact.correction_status in ("retracted", "concern"):
+            reason = "retracted" if artifact.correction_status == "retracted" else "under an expression of concern"
         excluded.append(ExcludedWork(reference=final, reason=reason))
     return tuple(excluded)

@@ -30,6 +30,7 @@ def papers_of(run: Run) -> list[Paper]:
                 study_type=study_type(artifact),
                 marks=_marks(artifact),
                 headings=_headings(artifact),
+                linked=tuple((link.relation, str(link.reference)) for link in run.registry.linked(reference)),
                 positions=(place,),
             )
         )
@@ -38,7 +39,16 @@ def papers_of(run: Run) -> list[Paper]:
 
 def searches_of(run: Run) -> list[Asked]:
     """The searches of this run in order."""
-    return [Asked(line.search_id, line.source, line.status, line.query) for line in run.ledger.search_log()]
+    lines = {line.search_id: line for line in run.ledger.search_log()}
+    asked = []
+    for entry in run.ledger.entries:
+        if entry.search is None:
+            continue
+        line = lines[entry.search.search_id]
+        filters = "; ".join(f"{name}={value}" for name, value in line.filters.items())
+        as_written = not entry.warnings and not entry.notice
+        asked.append(Asked(line.search_id, line.source, line.status, line.query, filters, as_written))
+    return asked
 
 
 def _marks(artifact: CitationArtifact) -> frozenset[Mark]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from pydantic_ai import Agent
 from pydantic_ai.models import Model
 from pydantic_ai.usage import UsageLimits
@@ -216,3 +217,64 @@ async def test_the_steps_of_a_child_stand_in_the_parents_event_stream(settings: 
     await parent.run("Ask.", event_stream_handler=listen)
     assert [step.kind for step in steps] == ["started", "search_started", "search_finished", "finished"]
     assert {step.tool_name for step in steps} == {"literature_aggregator"}
+
+
+class Plan(BaseModel):
+    title: str
+    steps: list[str]
+
+
+async def held(settings: Settings, *answers: Any, output_type: Any = str) -> Any:
+    """Output of a parent with the capability that asks once and then answers in turn."""
+    aggregator = LiteratureAggregator(
+        scripted_model([("search_pubmed", {"query": "metformin"})], cite_first), settings=settings
+    )
+    parent: Agent[None, Any] = Agent(
+        scripted_model(asks(1), *answers),
+        deps_type=type(None),
+        output_type=output_type,
+        capabilities=[aggregator.as_capability()],
+        retries=4,
+    )
+    return (await parent.run("Ask.")).output
+
+
+async def test_a_parent_that_cites_what_it_was_shown_is_left_alone(settings: Settings) -> None:
+    heard: list[str] = []
+
+    def answer(seen: Seen) -> Calls:
+        heard.append(f"It slows decline {seen.references[0]}.")
+        return heard[0]
+
+    assert await held(settings, answer) == heard[0]
+
+
+async def test_a_parent_that_lies_is_asked_to_mend_and_then_cut(settings: Settings) -> None:
+    lie = "Metformin cures dementia «artifact:link:cite~K7QX2MDA4T». See doi:10.1000/abc. Walking is free."
+    corrections: list[str] = []
+
+    def stubborn(seen: Seen) -> Calls:
+        corrections.append(seen.last)
+        return lie
+
+    output = await held(settings, stubborn)
+    assert "K7QX2MDA4T" not in output
+    assert "10.1000" not in output
+    assert "Walking is free." in output
+    assert "unknown" in corrections[1]
+
+
+async def test_a_parent_that_mends_its_text_is_heard(settings: Settings) -> None:
+    def mended(seen: Seen) -> Calls:
+        return f"It slows decline {seen.references[0]}."
+
+    output = await held(settings, "As Smith et al. (2020) and PMID 12345 show.", mended)
+    assert output.startswith("It slows decline «")
+
+
+async def test_texts_inside_structured_output_are_held_too(settings: Settings) -> None:
+    wrong: Calls = [("final_result", {"title": "Plan", "steps": ["Read PMID 12345 first.", "Then walk."]})]
+    output = await held(settings, wrong, output_type=Plan)
+    assert isinstance(output, Plan)
+    assert "12345" not in " ".join(output.steps)
+    assert output.steps[1] == "Then walk."
