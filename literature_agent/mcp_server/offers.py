@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
@@ -30,7 +31,7 @@ from literature_agent.mcp_server.twins import (
     schema_of,
 )
 from literature_agent.outputs import AggregationRequest
-from literature_agent.sources import Source
+from literature_agent.sources import SOURCES, Source
 
 AGGREGATOR = "literature_aggregator"
 START, STATUS, RESULT = "literature_start", "literature_status", "literature_result"
@@ -65,8 +66,8 @@ _DESCRIPTIONS = {
     AGGREGATOR: (
         "Answers a biomedical question: plans searches, reads abstracts, and returns a summary with checked "
         "references, themes, research gaps and what could not be searched. Takes from seconds to minutes; if your "
-        "calls are limited to a minute use literature_start. Not for looking up one known paper or for a list of hits: use "
-        "search_pubmed. " + _COPY
+        "calls are limited to a minute use literature_start. Not for looking up one known paper or for a list of "
+        "hits: use search_pubmed. " + _COPY
     ),
     "search_pubmed": (
         'Searches PubMed, the index of peer-reviewed biomedicine, in PubMed\'s grammar (AND OR NOT, "phrases", '
@@ -105,7 +106,7 @@ _DESCRIPTIONS = {
     ),
     "fetch_biorxiv": (
         "Reads preprint records of references that a search has shown: whole abstract, versions, the published paper "
-        "where there is one. Takes references only; not for published papers: fetch_pubmed. " + _COPY
+        "where there is one. Takes references only. Not for published papers: fetch_pubmed. " + _COPY
     ),
     "search_clinicaltrials": (
         "Searches registered trials on ClinicalTrials.gov by condition, intervention, status and phase. "
@@ -115,7 +116,7 @@ _DESCRIPTIONS = {
     ),
     "fetch_clinicaltrial": (
         "Reads registrations of trials that a search has shown: arms, outcomes, eligibility, posted results. Takes "
-        "references only; not for papers: fetch_pubmed. " + _COPY
+        "references only. Not for papers: fetch_pubmed. " + _COPY
     ),
     "find_related": (
         "Finds works related to one reference: similar, citing, cited, or linked (preprint, paper, notice, trial). "
@@ -123,8 +124,8 @@ _DESCRIPTIONS = {
     ),
     "search_all": (
         "Searches every enabled source at once and gives one merged, de-duplicated, scored list, with what each "
-        f"source answered. No pages: at most {MOST_HITS} hits; for more search one source by itself (search_pubmed). Not "
-        "for a query in one source's grammar. " + _COPY
+        f"source answered. No pages: at most {MOST_HITS} hits; for more search one source by itself (search_pubmed). "
+        "Not for a query in one source's grammar. " + _COPY
     ),
     RENDER: (
         "Prints a bibliography of references that were shown to you, or prose with references as numbered text, for "
@@ -148,7 +149,8 @@ _DESCRIPTIONS = {
     RAW_SEARCH: (
         "Searches Europe PMC and gives hits with identifiers, authors and journal, for programs. `sources`: MED PMC "
         "PPR PAT AGR, the first three by default. Abstracts are cut at 400 characters: pubmed_europepmc_fetch "
-        "gives them whole. `nextCursorMark` continues. Not for a model that cites: search_europepmc hands it references. "
+        "gives them whole. `nextCursorMark` continues. Not for a model that cites: search_europepmc hands it "
+        "references. "
     ),
     RAW_FETCH: (
         "Gives the complete Europe PMC record of one `source` and `epmcId`, copied from a hit of "
@@ -213,8 +215,15 @@ class Offer:
         return self.tool.model_copy(update={"output_schema": with_records})
 
 
-def build_offers(sources: Sequence[Source]) -> dict[str, Offer]:
+def build_offers(sources: Sequence[Source]) -> Mapping[str, Offer]:
     """Every tool that can be exposed with these sources, by name, in the order of `EXPOSABLE`."""
+    return _build_offers(tuple(source.name for source in sources))
+
+
+@cache
+def _build_offers(names: tuple[str, ...]) -> Mapping[str, Offer]:
+    # Schemas of results are slow to make, and the same for every server of a process.
+    sources = [source for source in SOURCES if source.name in names]
     toolset = build_toolset(sources).wrapped
     assert hasattr(toolset, "tools")
     offers: dict[str, Offer] = {}

@@ -82,7 +82,7 @@ class Consumer(_Part):
     runs_at_once: Annotated[int, Field(ge=1)] = 4
     budget: Budget = Budget(deadline_s=300.0)
     """Limits of each run of the aggregator."""
-    retention_days: Annotated[float, Field(gt=0)] = 30.0
+    retention_days: Annotated[float, Field(gt=0, le=3650)] = 30.0
     """Works not shown again for so long are evicted, and answers of runs deleted."""
 
     @field_validator("tools")

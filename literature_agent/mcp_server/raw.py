@@ -30,6 +30,7 @@ from literature_agent.sources.europepmc.query import (
 from literature_agent.sources.europepmc.upstream import inside
 from literature_agent.transport import Answer as HttpAnswer
 from literature_agent.transport import Request, Transport
+from literature_agent.transport.messages import Received
 
 T = TypeVar("T")
 
@@ -205,13 +206,13 @@ class _Listening:
     transport: Transport
     bodies: list[bytes] = field(default_factory=list)
 
-    async def send(self, request: Request, read: Callable[[HttpAnswer], T]) -> T:
+    async def receive(self, request: Request, read: Callable[[HttpAnswer], T], **options: Any) -> Received[T]:
         def remember(answer: HttpAnswer) -> T:
             found = read(answer)
             self.bodies.append(answer.body)
             return found
 
-        return await self.transport.send(request, remember)
+        return await self.transport.receive(request, remember, **options)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.transport, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -59,7 +59,7 @@ class Runs:
         self,
         consumer: Consumer,
         shelf: Shelf,
-        aggregator: LiteratureAggregator,
+        aggregator: Callable[[], Awaitable[LiteratureAggregator]],
         now: Callable[[], datetime],
     ) -> None:
         self._consumer = consumer
@@ -160,7 +160,8 @@ class Runs:
                 listener(event.text)
 
         try:
-            output = await self._aggregator.run(
+            aggregator = await self._aggregator()
+            output = await aggregator.run(
                 run.request,
                 registry=self._shelf.registry,
                 budget=self._consumer.budget,

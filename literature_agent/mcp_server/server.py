@@ -10,7 +10,7 @@ import asyncio
 import logging
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -75,8 +75,9 @@ class House:
     sources: Sequence[Source]
     folder: Path
     transport: Transport
-    aggregator: LiteratureAggregator
+    stack: AsyncExitStack
     desks: dict[str, Desk] = field(default_factory=dict)
+    _aggregator: LiteratureAggregator | None = None
 
     def desk(self, consumer: Consumer) -> Desk:
         if consumer.name not in self.desks:
@@ -84,6 +85,13 @@ class House:
             runs = Runs(consumer, shelf, self.aggregator, self.transport.now)
             self.desks[consumer.name] = Desk(consumer, shelf, runs, self.sources, self.transport)
         return self.desks[consumer.name]
+
+    async def aggregator(self) -> LiteratureAggregator:
+        """Made when first asked for: many a client only searches."""
+        if self._aggregator is None:
+            aggregator = LiteratureAggregator(settings=self.settings)
+            self._aggregator = await self.stack.enter_async_context(aggregator)
+        return self._aggregator
 
     async def close(self) -> None:
         await asyncio.gather(*(desk.close() for desk in self.desks.values()))
@@ -108,7 +116,7 @@ class LiteratureServer:
     folder: Path | None = None
     progress_every_s: float = PROGRESS_EVERY_S
     sources: Sequence[Source] = field(init=False)
-    offers: dict[str, Offer] = field(init=False)
+    offers: Mapping[str, Offer] = field(init=False)
 
     def __post_init__(self) -> None:
         self.sources = sources_of_all(self.settings)
@@ -140,8 +148,7 @@ class LiteratureServer:
             if folder is None:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="literature-agent-mcp-")))
             transport = await stack.enter_async_context(Transport(self.settings))
-            aggregator = await stack.enter_async_context(LiteratureAggregator(settings=self.settings))
-            house = House(self.settings, self.policy, self.sources, folder, transport, aggregator)
+            house = House(self.settings, self.policy, self.sources, folder, transport, stack)
             try:
                 yield house
             finally:

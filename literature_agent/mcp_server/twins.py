@@ -135,8 +135,12 @@ def error_twin(error: LiteratureError | ErrorInfo) -> ErrorTwin:
 
 
 def sentence(text: str) -> str:
-    """One line of bounded length as a model may see it."""
-    line = masked(" ".join(text.split()))
+    """One line of bounded length as a model may see it: identifiers are masked, references stand."""
+    folded = " ".join(text.split())
+    between = [masked(part) for part in _REFERENCE.split(folded)]
+    line = between[0] + "".join(
+        reference + part for reference, part in zip(_REFERENCE.findall(folded), between[1:], strict=True)
+    )
     return line if len(line) <= LONGEST_SENTENCE else line[: LONGEST_SENTENCE - 1] + "…"
 
 

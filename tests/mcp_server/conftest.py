@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from mcp import Client, StdioServerParameters  # after the check that the extra is there
-from mcp_types import CallToolResult, TextContent
+from mcp_types import CallToolResult, ReadResourceResult, TextContent, TextResourceContents
 
 from literature_agent.mcp_server import Consumer, LiteratureServer, Policy
 from literature_agent.mcp_server.http import serve_http
@@ -33,6 +33,13 @@ def text_of(result: CallToolResult) -> str:
     first = result.content[0]
     assert isinstance(first, TextContent)
     return first.text
+
+
+def page_of(result: ReadResourceResult) -> str:
+    """The text of a resource."""
+    (page,) = result.contents
+    assert isinstance(page, TextResourceContents)
+    return page.text
 
 
 def for_the_person(result: CallToolResult) -> str:
@@ -85,22 +92,18 @@ class HttpServer:
     def __init__(self, server: LiteratureServer) -> None:
         self.server = server
         self.url = ""
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="mcp-http")
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="mcp-http")
 
-    def _run(self) -> None:
+    async def _serve(self) -> None:
         def ready(url: str) -> None:
             self.url = url
             self._ready.set()
 
-        try:
-            self._loop.run_until_complete(
-                serve_http(self.server, host="127.0.0.1", port=0, ready=ready, stop=self._stop)
-            )
-        finally:
-            self._loop.close()
+        self._loop = asyncio.get_running_loop()
+        await serve_http(self.server, host="127.0.0.1", port=0, ready=ready, stop=self._stop)
 
     def __enter__(self) -> HttpServer:
         self._thread.start()
@@ -108,6 +111,7 @@ class HttpServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        assert self._loop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join(30)
         assert not self._thread.is_alive()
