@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from literature_agent.integrity.checks import CitedArticle, Problem, Settled, review, settle
+from literature_agent.integrity.checks import CitedArticle, Settled, repair_message, review, settle
 from literature_agent.integrity.desk import Desk
+from literature_agent.integrity.prose import Problem, Prose, Tally, review_prose, settle_prose
 
-__all__ = ["CitedArticle", "Desk", "Problem", "Settled", "review", "settle"]
+__all__ = [
+    "CitedArticle",
+    "Desk",
+    "Problem",
+    "Prose",
+    "Settled",
+    "Tally",
+    "repair_message",
+    "review",
+    "review_prose",
+    "settle",
+    "settle_prose",
+]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from literature_agent.artifacts import CitationArtifact
-from literature_agent.ids import IdentifierKind
+from literature_agent.integrity.known import Known
+from literature_agent.integrity.leaks import Guard
 from literature_agent.integrity.quotes import ShownSection
 from literature_agent.ledger import Ledger, SearchRecord
 from literature_agent.registry import ArtifactRegistry, near, read_reference
@@ -13,11 +15,22 @@ from literature_agent.registry import ArtifactRegistry, near, read_reference
 
 @dataclass(frozen=True)
 class Desk:
-    """Registry and ledger of one run. Citeable is what this run has shown, not what the registry holds."""
+    """Registry and ledger of one run. Citeable is what this run has shown, not what the registry holds.
+
+    What it has looked up of works and texts it remembers: after further calls of the run, ask a new desk.
+    """
 
     registry: ArtifactRegistry
     ledger: Ledger
     question: str = ""
+    _sections: dict[str, list[ShownSection]] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def guard(self) -> Guard:
+        """The leak guard, with what the run's works would give away."""
+        got = dict.fromkeys(reference for entry in self.ledger.entries for reference in entry.references)
+        copies = (copy for reference in got for copy in self.registry.copies(reference))
+        return Guard.of(self.work_of, Known.of(copies), self.question)
 
     def shown(self, written: str) -> str | None:
         """The canonical reference that `written` names, if this run has shown the work; a typo names nothing here."""
@@ -33,9 +46,9 @@ class Desk:
         """The shown reference that a mistyped `written` is one edit away from, if exactly one is."""
         return near(written, self.ledger.shown_references())
 
-    def work_of(self, kind: IdentifierKind, value: str) -> str | None:
-        """Reference of the work with this identifier, if this run has shown it."""
-        reference = self.registry.find_by_identifier(kind, value)
+    def work_of(self, kind: str, value: str) -> str | None:
+        """Reference of the work with this identifier (or bare `key`), if this run has shown it."""
+        reference = read_reference(value) if kind == "key" else self.registry.find_by_identifier(kind, value)
         return None if reference is None else self.shown(str(reference))
 
     def work(self, reference: str) -> CitationArtifact | None:
@@ -45,14 +58,26 @@ class Desk:
         """The reference under the strongest identifier known by now."""
         return str(self.registry.strongest(reference) or reference)
 
+    def published_version(self, reference: str) -> str | None:
+        """The published paper of a preprint, if this run has shown it too and it has not been retracted."""
+        work = self.registry.find(reference)
+        if work is None or not work.is_preprint:
+            return None
+        for linked in self.registry.linked(reference):
+            paper = self.registry.find(linked.reference) if linked.relation == "paper" else None
+            if paper is not None and self.shown(str(linked.reference)) and paper.correction_status != "retracted":
+                return self.strongest(str(linked.reference))
+        return None
+
     def sections(self, reference: str) -> list[ShownSection]:
         """The stored texts of a work of which this run has shown something."""
-        sections = []
-        for shown in self.ledger.shown_texts(reference):
-            text = self.registry.stored_text(shown.copy_id, shown.section, shown.text_hash)
-            if text is not None:
-                sections.append(ShownSection(shown.copy_id, shown.section, text, shown.end))
-        return sections
+        if reference not in self._sections:
+            self._sections[reference] = [
+                ShownSection(shown.copy_id, shown.section, text, shown.end, shown.start)
+                for shown in self.ledger.shown_texts(reference)
+                if (text := self.registry.stored_text(shown.copy_id, shown.section, shown.text_hash)) is not None
+            ]
+        return self._sections[reference]
 
     def search(self, search_id: str) -> SearchRecord | None:
         return self.ledger.search(search_id)

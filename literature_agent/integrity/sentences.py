@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 # Full stops that end no sentence in this field's prose.
 _ABBREVIATIONS = re.compile(
@@ -10,29 +11,53 @@ _ABBREVIATIONS = re.compile(
     r"min|max|incl|excl|etc|Suppl|Vol|pp|Tab|dept)|\b[A-Z]|\b[a-z]\.[a-z])\.$"
 )
 _END = re.compile(r"[.!?]+[)\]\"'”’»]*(?=\s|$)|\n\s*\n")
+_TRAILING = re.compile(
+    r"\s*[(\[]?\s*(?:«[^«»]{1,80}»[\s,;]*)+[)\]]?\.?|\s*\[(?:unsupported|RETRACTED|CONCERN)\](?:\.(?=\s|$))?"
+)
+_QUOTATION = re.compile("[“”]")
+# A quotation that is open for longer was never closed.
+_LONGEST_QUOTATION = 1_500
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Half-open ranges of the sentences of `text`, left to right, without the white space between them.
 
-    References after the full stop (`... improved. «ref»`) belong to the sentence before them.
+    References and marks after the full stop (`... improved. «ref»`) belong to the sentence before them; a full stop
+    within “...” ends no sentence.
     """
     spans: list[tuple[int, int]] = []
     start = 0
+    quotations = _quotations(text)
+    open_one = next(quotations, None)
     for match in _END.finditer(text):
+        if match.start() < start:
+            continue
+        while open_one is not None and open_one[1] <= match.start():
+            open_one = next(quotations, None)
+        if open_one is not None and open_one[0] < match.start() and match.end() <= open_one[1]:
+            continue
         head = text[max(start, match.end() - 12) : match.end()]
         if match.group().startswith(".") and _ABBREVIATIONS.search(head.rstrip(")]\"'”’»")):
             continue
         end = match.end()
-        trailing = re.match(r"(?:\s*[(\[]?\s*(?:«[^«»]{1,80}»[\s,;]*)+[)\]]?\.?)", text[end:])
-        if trailing:
+        while (trailing := _TRAILING.match(text, end)) is not None:
             end += len(trailing.group().rstrip())
-        if end <= start:
-            continue
         spans.append((start, end))
         start = end
     spans.append((start, len(text)))
     return [trimmed for trimmed in (_trim(text, a, b) for a, b in spans) if trimmed is not None]
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Ranges between “ and ”."""
+    opened: int | None = None
+    for mark in _QUOTATION.finditer(text):
+        if mark.group() == "“":
+            opened = mark.start()
+        elif opened is not None:
+            if mark.start() - opened <= _LONGEST_QUOTATION:
+                yield opened, mark.start()
+            opened = None
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:

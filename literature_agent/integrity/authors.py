@@ -1,0 +1,235 @@
+"""Authors named in folded prose: with a year, with `et al.`, or as the authors of shown works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from literature_agent.integrity.folding import TOKEN
+from literature_agent.integrity.hits import Hit
+from literature_agent.integrity.known import Known, Person, bare, name_words
+from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, EPONYMS, NOT_NAMES, WORD_NAMES, words
+from literature_agent.integrity.years import CAPITALISED, MEASURED, REACH, UPPER, YEAR
+
+_PARTICLES = (
+    r"(?:(?:van|von|der|den|de|del|della|di|da|dos|do|du|la|le|ter|ten|el|al|bin|ben|ibn|zu|zum|af|av|st\.?|graf)"
+    r"[\s'-]){0,3}"
+)
+_NAME = rf"(?:(?i:{_PARTICLES}){CAPITALISED})"
+_INITIALS = rf"(?:,?\s?(?:[{UPPER}]\.?[\s-]?){{1,3}}(?![^\W\d_]))"
+_NAMES = rf"{_NAME}{_INITIALS}?(?:(?:,\s?(?:and\s|&\s?)?|\s?&\s?|\s(?:and|et|und|y|with)\s){_NAME}{_INITIALS}?){{0,4}}"
+
+_NAMES_BEFORE = re.compile(rf"(?P<names>{_NAMES})(?P<joint>[,.;:]?\s?[(\[]?)$")
+_POSSESSIVE_BEFORE = re.compile(rf"(?P<names>{_NAME})'s?\s?\(?$")
+_LAST_WORD = re.compile(r"([^\W\d_][^\W\d_'’.-]*)(?:['’]s?)?[\s,.;:(\[]{0,3}$")
+
+_STUDY = (
+    r"(?:trial|study|studies|paper|article|report|review|cohort|meta-analysis|analysis|survey|experiment|work|publication"
+    r"|data|findings?|results?|group|team|lab|laboratory|model|hypothesis|protocol)"
+)
+_SAID = (
+    r"(?:found|finds?|show(?:ed|s|n)?|report(?:ed|s)?|demonstrat(?:ed|es?)|conclud(?:ed|es?)|suggest(?:ed|s)?|observ(?:ed|es?)"
+    r"|describ(?:ed|es?)|stud(?:ied|ies)|not(?:ed|es?)|argu(?:ed|es?)|propos(?:ed|es?)|compar(?:ed|es?)|investigat(?:ed|es?)"
+    r"|examin(?:ed|es?)|evaluat(?:ed|es?)|review(?:ed|s)?|confirm(?:ed|s)?|estimat(?:ed|es?)|publish(?:ed|es)?|wrote|writes?"
+    r"|randomi[sz]ed|enrolled|recruited|did|saw|detected|identified)"
+)
+_NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>{_NAME})\s{_STUDY}\b")
+_BY_AFTER = re.compile(rf"[,)\]]?\s(?:[a-z-]{{1,20}}\s){{0,4}}by\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES})")
+_SAID_AFTER = re.compile(rf",?\s(?P<names>{_NAME})\s{_SAID}\b")
+
+_ET_AL = re.compile(r"\bet\.?\s?(?:al(?:ii|iae|ia)?|coll)\b\.?|(?<=[^\W\d_])\s?等", re.I)
+_AND_OTHERS = re.compile(
+    r"\s(?:and|&|with)\s(?:(?:his|her|their|the)\s)?(?:colleagues?|co-?workers?|co-?authors?|associates|collaborators"
+    r"|co-?investigators)\b",
+    re.I,
+)
+_NAMES_AT_END = re.compile(rf"(?P<names>{_NAMES})[,\s]*$")
+_YEAR_BEHIND = re.compile(r"[\s,.;]{0,3}[(\[]?\s?(?:1[89]\d\d|20[0-3]\d)[a-f]?\s?[)\]]?")
+_TITLE_OF_PERSON = re.compile(r"\b(?:Dr|Prof|Professor)\.?\s(?:[A-Z]\.\s?){0,2}$")
+_GLUED = re.compile(rf"(?<![^\W_])[@\[(]?{CAPITALISED}(?:19|20)\d\d[a-z]{{0,12}}\b(?=[\])\s,;.]|$)")
+_CYRILLIC_ET_AL = re.compile(r"[^\W\d_]+(?:\s[^\W\d_]\.){0,2},?\s(?:и\sсоавт|и\sдр|та\sін)\b\.?", re.I)
+
+
+def author_years(text: str, known: Known) -> Iterator[Hit]:
+    """Authors with their year, or named as authors, left to right within each pattern; hits may overlap."""
+    yield from _others(text)
+    for year in YEAR.finditer(text):
+        if MEASURED.match(text, year.end()):
+            continue
+        yield from _named_before(text, year)
+        yield from _named_after(text, year)
+    for match in _GLUED.finditer(text):
+        if _is_name(match.group().strip("@[(").rstrip("0123456789abcdefghijklmnopqrstuvwxyz") or "x"):
+            yield Hit("author-year", match.start(), match.end())
+    if known.people:
+        yield from _known_people(text, known)
+
+
+def _others(text: str) -> Iterator[Hit]:
+    for match in _ET_AL.finditer(text):
+        window = max(0, match.start() - REACH)
+        names = _NAMES_AT_END.search(text, window, match.start())
+        start = names.start() if names else _start_of_word(text, match.start())
+        behind = _YEAR_BEHIND.match(text, match.end())
+        yield Hit("author-year", start, behind.end() if behind else match.end())
+    for match in _AND_OTHERS.finditer(text):
+        names = _NAMES_AT_END.search(text, max(0, match.start() - REACH), match.start())
+        if names and _are_names(names["names"]):
+            behind = _YEAR_BEHIND.match(text, match.end())
+            yield Hit("author-year", names.start(), behind.end() if behind else match.end())
+    for match in _CYRILLIC_ET_AL.finditer(text):
+        yield Hit("author-year", match.start(), match.end())
+
+
+def _start_of_word(text: str, at: int) -> int:
+    before = text[max(0, at - 40) : at].rstrip()
+    return max(0, at - 40) + before.rfind(" ") + 1 if before else at
+
+
+def _named_before(text: str, year: re.Match[str]) -> Iterator[Hit]:
+    """`Smith (2020)`, `Smith and Jones, 2020`, `Smith J. 2020`, `Smith's 2020 trial`."""
+    window = text[max(0, year.start() - REACH) : year.start()]
+    last = _LAST_WORD.search(window[-50:])
+    if last is None or not last.group(1)[0].isupper():
+        return
+    offset = year.start() - len(window)
+    if possessive := _POSSESSIVE_BEFORE.search(window):
+        if _is_name(possessive["names"]) and re.match(
+            rf"\)?\s(?:[a-z-]+\s){{0,2}}{_STUDY}\b", text[year.end() : year.end() + 50]
+        ):
+            yield Hit("author-year", offset + possessive.start(), year.end())
+        return
+    found = _NAMES_BEFORE.search(window)
+    if found is None:
+        return
+    names, joint = found["names"], found["joint"]
+    opened = joint[-1:] in ("(", "[") and joint != ""
+    if opened and not re.match(r"\s?[)\];,:]", text[year.end() : year.end() + 2]):
+        return
+    several = bool(re.search(r",|&|\s(?:and|et|und|y|with)\s", names))
+    if not _are_names(names, each=not several):
+        return
+    before = window[: found.start()]
+    if not several and _is_part_of_a_name(before):
+        return
+    yield Hit(
+        "author-year",
+        offset + found.start(),
+        year.end() + (1 if opened and text[year.end() : year.end() + 1] in ")]" else 0),
+    )
+
+
+def _named_after(text: str, year: re.Match[str]) -> Iterator[Hit]:
+    """`the 2020 Smith trial`, `a 2020 study by Smith`, `in 2020, Smith reported`."""
+    window = text[year.end() : year.end() + REACH]
+    for pattern in (_NAMED_STUDY_AFTER, _BY_AFTER, _SAID_AFTER):
+        found = pattern.match(window)
+        if found and _are_names(found["names"]):
+            yield Hit("author-year", year.start(), year.end() + found.end("names"))
+            return
+
+
+_JOINTS = re.compile(r",\s?(?:and\s|&\s?)?|\s?&\s?|\s(?:and|et|und|y|with)\s")
+
+
+def _are_names(names: str, *, each: bool = False) -> bool:
+    """Whether the listed capitalised words can be authors: the last of them, or each of their words."""
+    parts = [
+        part for part in _JOINTS.split(names) if part and not re.fullmatch(rf"(?:[{UPPER}]\.?[\s-]?){{1,3}}", part)
+    ]
+    return bool(parts) and all(_is_name(part) for part in (parts if each or len(parts) > 1 else parts[-1:]))
+
+
+_NOUN = re.compile(
+    r"(?:tions?|sions?|ments?|ness|ities|ity|isms?|ologies|ology|itis|emia|aemia|osis|oses|omas?|therapy|therapies|graphy|grams?"
+    r"|scopy|ectomy|plasty|mab|nib|statins?|pril|sartan|olol|gliptin|gliflozin|glutide|formin|cillin|mycin|azole|parib|lukast"
+    r"|triptan|setron|ships?|hoods?|ances?|ences?|ings|ically|ively)$"
+)
+
+
+def _is_name(name: str) -> bool:
+    """Whether capitalised words can be a family name: no place, date, institution, common word or acronym."""
+    found = [match.group() for match in name_words(name)]
+    if not found:
+        return False
+    last = found[-1]
+    low = bare(last)
+    if last.isupper() or low in NOT_NAMES or low in EPONYMS or low in COMMON_WORD_JOURNALS or _NOUN.search(low):
+        return False
+    # An inner capital makes a trial or a product of a word, except behind the prefixes of names.
+    return re.search(r"[a-z][A-Z]", re.sub(r"^(?:Mc|Mac|O'|D'|De|Di|Du|La|Le|Fitz|Van|Von)(?=[A-Z])", "", last)) is None
+
+
+def _is_part_of_a_name(before: str) -> bool:
+    """Whether the capitalised word behind `before` ends a longer proper name: `Los Angeles`, `World Health Report`."""
+    words_before = re.search(r"((?:[^\W\d_][\w'’-]*\s(?:of\s|for\s|the\s)?){1,4})$", before)
+    if words_before is None:
+        return False
+    run = words_before.group(1).split()
+    if not run[-1][0].isupper():
+        return (
+            run[-1] in ("of", "for", "the") and len(run) > 1 and run[-2][0].isupper() and bare(run[-2]) not in _OPENING
+        )
+    return (run[-1].isupper() and len(run[-1]) > 1) or (bare(run[-1]) in NOT_NAMES and bare(run[-1]) not in _OPENING)
+
+
+# Words that open a sentence and say nothing of the name behind them.
+_OPENING = words(
+    """
+    the a an in on at by of to from for with since until till during before after between among as and or but when while
+    where whereas although though both also then thus hence however
+    """
+)
+
+
+# --- people of shown works --------------------------------------------------------------------------------------------
+
+_THEN_YEAR = re.compile(
+    rf"(?:'s?)?(?:(?:,|\s(?:and|&))\s?{_NAME})?(?:[\s,.;:(\[]{{1,3}}(?:[a-z-]{{1,14}}|[{UPPER}]\.?){{1}}){{0,3}}[\s,.;:(\['{TOKEN}]{{0,4}}"
+    r"(?:1[89]\d\d|20[0-3]\d)(?![\d])"
+)
+_STRICTLY_THEN_YEAR = re.compile(r"(?:'s)?,?\s?[(\[]?(?:1[89]\d\d|20[0-3]\d)(?!\d)[a-f]?\s?[)\];,.]?")
+_YEAR_THEN = re.compile(r"(?<!\d)(?:1[89]\d\d|20[0-3]\d)[)\],]?\s(?:[a-z-]{1,14}\s){0,4}$")
+_INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
+_SAID_BEHIND = re.compile(rf"\s{_SAID}\b|'s?\s(?:\w+\s)?{_STUDY}\b")
+_BY_BEFORE = re.compile(r"\b(?:by|see|cf\.?|per|according\sto|in\sthe\swork\sof|led\sby)\s$", re.I)
+
+
+def _known_people(text: str, known: Known) -> Iterator[Hit]:
+    """Authors of works that this run has got, where they are named as authors."""
+    for match in name_words(text):
+        word = bare(re.sub(r"['’]s$", "", match.group()))
+        people = known.people.get(word)
+        if people is None:
+            continue
+        start, end = match.start(), match.start() + len(re.sub(r"['’]s$", "", match.group()))
+        before, behind = text[max(0, start - 60) : start], text[end : end + 90]
+        if (hit := _as_author(word, match.group(), people, before, behind)) is not None:
+            yield Hit("author-year", start - hit[0], end + hit[1])
+
+
+def _as_author(word: str, spelled: str, people: list[Person], before: str, behind: str) -> tuple[int, int] | None:
+    """How far to the left and right an author is named; None where the word is only a word."""
+    capital = spelled[0].isupper()
+    common = word in NOT_NAMES or word in EPONYMS or word in WORD_NAMES
+    then = (_STRICTLY_THEN_YEAR if common or not capital else _THEN_YEAR).match(behind)
+    if then and not MEASURED.match(behind, then.end()) and (not common or (capital and word not in NOT_NAMES)):
+        return 0, then.end()
+    if not capital:
+        return None
+    if initials := _INITIALS_BEHIND.match(behind):
+        written = bare(re.sub(r"\W", "", initials.group(1)))
+        if any(person.initials and written == person.initials for person in people) and (
+            len(written) > 1 or not common
+        ):
+            return 0, initials.end()
+    given = re.search(r"([^\W\d_]+)\s$", before)
+    if given and any(person.given and bare(given.group(1)) == person.given for person in people):
+        return len(given.group()), 0
+    if common:
+        return None
+    if year := _YEAR_THEN.search(before):
+        return len(before) - year.start(), 0
+    if _TITLE_OF_PERSON.search(before) or _BY_BEFORE.search(before) or _SAID_BEHIND.match(behind):
+        return 0, 0
+    return None

@@ -1,0 +1,102 @@
+"""Cutting a leak out of a sentence without leaving half a statement.
+
+Cut are a bracket around it, a bare marker, or the clause behind `;` or `, whereas` that holds it. Where the leak stands
+in the main clause, or more of the sentence follows on its clause, the whole sentence goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from literature_agent.integrity.leaks import Leak
+
+# Only what opens a whole clause behind a whole one. `, and`, `, which` may also go on with a list or a subject.
+_OPENS_CLAUSE = re.compile(r"\s*;\s*|,\s+(?=(?:whereas|whilst|while|although|though|but|yet)\b)", re.I)
+_FINAL = re.compile(r"[.!?]+[\"'”’)\]]*\s*$")
+_ANAPHORA = re.compile(
+    r"^(?:they|he|she|it|its|their|his|her|this|these|those|such|both|neither|"
+    r"the (?:authors?|investigators?|researchers?|same|latter|former|trialists)|"
+    r"(?:however|moreover|furthermore|similarly|likewise|also|by contrast|in contrast|conversely|indeed|thus|hence|"
+    r"therefore|consequently),? (?:they|he|she|it|this|these|those|its|their|the authors?))\b",
+    re.I,
+)
+
+
+def refers_back(sentence: str) -> bool:
+    """Whether the sentence speaks of what the sentence before it has named."""
+    return _ANAPHORA.match(sentence.lstrip("“\"'( ")) is not None
+
+
+def without(sentence: str, leaks: Sequence[Leak]) -> str:
+    """`sentence` without the parts that hold the leaks; empty where no whole statement is left."""
+    final = _FINAL.search(sentence)
+    body, ending = (sentence[: final.start()], final.group().strip()) if final else (sentence, "")
+    cuts: list[tuple[int, int]] = []
+    for leak in leaks:
+        cut = _bracket(body, leak) or _marker(body, leak) or _clause(body, leak)
+        if cut is None:
+            return ""
+        cuts.append(cut)
+    kept = _joined(body, cuts)
+    return kept + (ending or "") if re.search(r"\w", kept) else ""
+
+
+def _bracket(body: str, leak: Leak) -> tuple[int, int] | None:
+    """The round or square brackets around the leak, with the blank before them."""
+    depth = 0
+    for at in range(min(leak.start, len(body)) - 1, -1, -1):
+        if body[at] in ")]":
+            depth += 1
+        elif body[at] in "([":
+            if depth == 0:
+                closing = _closing(body, at)
+                if closing is None or closing < leak.end - 1:
+                    return None
+                return _with_blank(body, at), closing + 1
+            depth -= 1
+    return None
+
+
+def _closing(body: str, opening: int) -> int | None:
+    depth = 0
+    for at in range(opening, len(body)):
+        depth += (body[at] in "([") - (body[at] in ")]")
+        if depth == 0:
+            return at
+    return None
+
+
+def _marker(body: str, leak: Leak) -> tuple[int, int] | None:
+    if leak.kind != "marker":
+        return None
+    start, end = leak.start, leak.end
+    return (_with_blank(body, start), min(end, len(body))) if start < len(body) else (len(body), len(body))
+
+
+def _clause(body: str, leak: Leak) -> tuple[int, int] | None:
+    """From the last clause opener before the leak to the end of the body, if nothing follows on that clause."""
+    opener = None
+    for match in _OPENS_CLAUSE.finditer(body):
+        if match.end() <= leak.start:
+            opener = match
+    if opener is None or "," in body[leak.end :] or ":" in body[: opener.start()]:
+        return None
+    return opener.start(), len(body)
+
+
+def _with_blank(body: str, at: int) -> int:
+    while at > 0 and body[at - 1] in " \t\u00a0":
+        at -= 1
+    return at
+
+
+def _joined(body: str, cuts: Iterable[tuple[int, int]]) -> str:
+    kept: list[str] = []
+    at = 0
+    for start, end in sorted(cuts):
+        if start > at:
+            kept.append(body[at:start])
+        at = max(at, end)
+    kept.append(body[at:])
+    return re.sub(r"\s+([.,;:!?])", r"\1", "".join(kept)).strip(" ,;")

@@ -1,0 +1,135 @@
+"""What a gap in knowledge may rest on: a search that was answered with nothing, and that really asked for it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from literature_agent.integrity.desk import Desk
+from literature_agent.integrity.vocabulary import words
+from literature_agent.ledger import LedgerEntry, SearchRecord
+
+SHARED_WORDS = 2
+"""Content words that query and description must have in common, where they share no MeSH term."""
+
+_NO_CONTENT = words(
+    """
+    a about after all also among an and any are as at be been before between by can could did do does during for from
+    had has have how if in into is it its less more most no none not of on only or other over per so some such than that
+    the their there these this those through to under up was we were what when whether which who with within without
+    effect effects evidence found finding findings literature known knowledge paper papers patient patients people
+    published record records report reported research result results review reviews search searches searched source
+    sources studied studies study trial trials data database databases available compared comparing comparison
+    pubmed europe pmc medline exist exists whether gap information
+    """
+)
+_TAG = re.compile(r"\[[^\[\]]*\]")
+_FIELD = re.compile(r"\b[A-Z][A-Z_]{2,24}:")
+_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*\*?")
+_MESH = re.compile(
+    r"\"?([^\"()\[\]]{3,120}?)\"?\s*\[\s*(?:mh|mesh|majr)[^\[\]]*\]|\b(?:MESH|KW):\"([^\"]{3,120})\"", re.I
+)
+_DATED = re.compile(
+    r"\[\s*(?:dp|pdat|edat|crdt|date)[^\[\]]*\]|\b(?:FIRST_PDATE|PUB_YEAR|E_PDATE|P_PDATE|FIRST_IDATE)[A-Z_]*:", re.I
+)
+_TYPED = re.compile(
+    r"\"?([^\"()\[\]:]{3,60}?)\"?\s*\[\s*(?:pt|ptyp|publication type)[^\[\]]*\]|\bPUB_TYPE:\"?([\w -]{3,60})\"?", re.I
+)
+_YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
+_DATE_FILTERS = ("date_from", "date_to", "since_entry_date")
+_SPELLING = re.compile(r"\bspelling|\bsuggest|\bdid you mean", re.I)
+
+
+def objection(search_id: str, description: str, desk: Desk) -> str | None:
+    """Why the search does not show that nothing is known of `description`; None if it does."""
+    entry = next(
+        (e for e in desk.ledger.entries if e.search is not None and e.search.search_id == search_id.strip()), None
+    )
+    if entry is None or entry.search is None:
+        return "no search of this run has that id"
+    record = entry.search
+    if record.status == "failed":
+        return "that search failed, which says nothing about the literature"
+    if record.status != "empty" or record.total:
+        return "that search found something"
+    return _misread(entry) or next(_unstated(record, description), None) or _off_topic(record, description)
+
+
+def _misread(entry: LedgerEntry) -> str | None:
+    if entry.warnings:
+        return f"the source did not run the query as written ({' '.join(entry.warnings[0].split())[:160]})"
+    if entry.notice and _SPELLING.search(entry.notice):
+        return "a word of the query may be misspelt: the source suggests another spelling"
+    return None
+
+
+def _unstated(record: SearchRecord, description: str) -> Iterator[str]:
+    """Limits of the search that the description does not state."""
+    said = set(_YEAR.findall(description))
+    stems = {_stem(word) for word in _words(description)}
+    for name in _DATE_FILTERS:
+        if (value := record.filters.get(name)) and not set(_YEAR.findall(value)) <= said:
+            yield f"the search was limited by {name}={value}, which the description does not say"
+    if _DATED.search(record.query):
+        years = set(_YEAR.findall(record.query))
+        if not (years <= said if years else re.search(r"\byears?\b|\bmonths?\b|\brecent", description, re.I)):
+            yield "the query limits the date, which the description does not say"
+    types = [part for part in record.filters.get("publication_types", "").split(",") if part.strip()]
+    types += [first or second for first, second in _TYPED.findall(record.query)]
+    for kind in types:
+        if not _says_type(kind, stems, description):
+            yield f"the search was limited to the type {kind.strip()!r}, which the description does not say"
+    for language in record.filters.get("languages", "").split(","):
+        if (code := language.strip().lower()[:3]) and not any(word.startswith(code) for word in _words(description)):
+            yield f"the search was limited to the language {language.strip()!r}, which the description does not say"
+
+
+def _says_type(kind: str, stems: set[str], description: str) -> bool:
+    named = [word for word in re.findall(r"[a-z]+", kind.lower()) if len(word) > 2]
+    if any(word.startswith("randomi") for word in named):
+        return bool(re.search(r"\brandomi[sz]ed|\bRCTs?\b", description, re.I))
+    return not named or _stem(named[-1]) in {*stems, *(_stem(w) for w in re.findall(r"[a-z]+", description.lower()))}
+
+
+def _off_topic(record: SearchRecord, description: str) -> str | None:
+    about = [_stem(word) for word in _words(description)]
+    for term in _mesh_terms(record):
+        named = [_stem(word) for word in _words(term)]
+        if named and all(any(_same(word, other) for other in about) for word in named):
+            return None
+    asked = {_stem(word) for word in _words(_TAG.sub(" ", _FIELD.sub(" ", record.query)))}
+    shared = sum(any(_same(word, other) for other in about) for word in asked)
+    if shared >= SHARED_WORDS:
+        return None
+    return "that search asked for something else: name in the description what was searched for"
+
+
+def _mesh_terms(record: SearchRecord) -> Iterator[str]:
+    for query in (record.query, record.query_interpreted or ""):
+        for first, second in _MESH.findall(query):
+            yield first or second
+
+
+def _words(text: str) -> Iterable[str]:
+    for match in _WORD.finditer(text.lower()):
+        word = match.group()
+        if word not in _NO_CONTENT and not word.isdigit() and len(word) > 1:
+            yield word
+
+
+def _stem(word: str) -> str:
+    """What the forms of a word share; a `*` stands for any ending, as in a query."""
+    if word.endswith("*"):
+        return word
+    for ending in ("ies", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            return word[: -len(ending)]
+    return word
+
+
+def _same(one: str, other: str) -> bool:
+    if one.endswith("*") or other.endswith("*"):
+        short, long = sorted((one.rstrip("*"), other.rstrip("*")), key=len)
+        return len(short) > 2 and long.startswith(short)
+    # Forms of one word (`cognition`, `cognitive`) differ behind their sixth letter; short words must be equal.
+    return one == other or (len(one) > 6 and len(other) > 6 and one[:6] == other[:6])

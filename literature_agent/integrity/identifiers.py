@@ -1,0 +1,189 @@
+"""Identifiers and addresses in folded prose: as they are written, and as they are written to get by.
+
+Spelled exactly, an identifier has a value; spaced out, spelled in words or cut, it has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from literature_agent.ids import find_identifiers
+from literature_agent.integrity.folding import TOKEN
+from literature_agent.integrity.hits import Hit, LeakKind
+from literature_agent.integrity.known import Known
+from literature_agent.integrity.vocabulary import words
+from literature_agent.registry import find_references
+from literature_agent.registry.references import is_key, normalise_key
+
+_DOT = r"(?:\s?\^?(?:\.|\[\.\]|\(\.\)|\{\.\}|[\[({]?\s?\bdot\b\s?[\])}]?)\s?\^?)"
+_SLASH = r"(?:\s?(?:/|[\[({]/[\])}]|[\[({]?\s?\bslash\b\s?[\])}]?)\s?)"
+_DOMAINS = "com|org|net|gov|edu|int|info|io|eu|ac\\.uk|co\\.uk|nhs\\.uk|gov\\.uk|org\\.uk"
+_COUNTRIES = "de|fr|nl|ch|au|ca|jp|cn|in|br|se|no|dk|fi|it|es|at|be|pl|uk|us|me|ly|gl"
+
+
+def _is(kind: LeakKind, pattern: str, flags: int = re.I) -> tuple[LeakKind, re.Pattern[str]]:
+    return kind, re.compile(pattern, re.X | flags)
+
+
+# Beside what `ids` finds as written exactly. White space in these patterns means nothing.
+_LOOSE = (
+    # A label with anything behind it that holds a digit; a resolver however spelled; a number with blanks, or in words.
+    _is("doi", r"\bdoi\s?(?:[:=\#]|\bis\b|\bnumber\b)\s?(?=\S{0,60}\d)[^\s\"<>|]+"),
+    _is("doi", rf"\b(?:dx{_DOT})?doi{_DOT}org\b(?:{_SLASH}\S{{0,200}})?"),
+    _is("doi", rf"(?<![\d.,])1\s?0{_DOT}(?:\d\s?){{4,9}}(?:\.\d+)*{_SLASH}[^\s\"<>|]+"),
+    _is("doi", r"\bten\s(?:dot|point)\s(?:\w{1,20}\s){1,9}?slash\b\s?\S*"),
+    # Publishers' own numbers, which are most of a DOI.
+    _is("doi", r"\bS\d{4}-?\d{3}[\dX]\(?\d{2}\)?\d{5}-?[\dX]\b", 0),
+    _is("doi", r"\bNEJM[a-z]{1,5}\d{6,8}\b | \bs4\d{4}-\d{3}-\d{4,5}-[\dxyz]\b", 0),
+    _is("doi", r"\b20\d\d\.[01]\d\.[0-3]\d\.\d{6,8}(?:v\d+)?\b"),
+    _is(
+        "pmid",
+        r"""\bP\s?M\s?I\s?Ds?\b [^\w\s]{0,3}\s? (?:(?:is|was|no|nr|number)\b\.?)? [^\w\s]{0,3}\s?
+            \d{1,10} (?:[\s,]\d{3,4}){0,2}\b""",
+    ),
+    _is(
+        "pmid",
+        r"""\b(?:PubMed|MEDLINE|MED)\b [\s:/\#.(\[=-]{1,4}
+            (?:(?:ID|UI|identifier|record|entry|number|accession|article|no)\b[\s:\#.=-]{0,3})?
+            (?:PMID[\s:]{0,2})? \d{5,9}\b""",
+    ),
+    _is("pmid", r"\bPubMed\s(?:ID|UI|identifier|record|entry|number|accession|article)\b[\s:\#.=-]{0,3}\d{1,9}\b"),
+    _is("pmcid", r"(?<![A-Za-z])P\s?M\s?C(?:\s?I\s?D)?\s?[:\#.=_-]?\s?(?:PMC\s?)?\d(?:\s?\d){4,9}\b"),
+    _is("pmcid", r"\bPMCID\b\W{0,3}\w{0,3}?\d+\b"),
+    _is("nct", r"(?<![A-Za-z0-9])N\s?C\s?T[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
+    _is("isrctn", r"(?<![A-Za-z0-9])I\s?S\s?R\s?C\s?T\s?N[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
+    _is("eudract", r"\b(?:EudraCT|EUCTR|EU\sCT)\b\W{0,3}(?:(?:number|no|nr)\b\W{0,3})?\d{4}-?\d{6}-?\d{2}\b"),
+    _is("eudract", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d)?(?![\d-])"),
+    _is(
+        "arxiv",
+        r"""\barxiv\b\s?[:.\#_-]?\s? (?:(?:id|no)\b\s?:?\s?)?
+            (?:\d{4}\.\d{4,5}(?:v\d+)? | [a-z-]{2,20}(?:\.[a-z]{2})?/\d{7})""",
+    ),
+    _is("arxiv", r"(?<![\d.])\d{4}\.\d{4,5}v\d{1,2}\b"),
+    _is("ppr", r"\bPPR\s?[:/\#-]?\s?(?:PPR\s?)?\d{4,}\b"),
+    _is("nbk", r"\bNBK\s?[:\#-]?\s?\d{3,}\b"),
+    _is(
+        "registry",
+        r"""\b(?:ChiCTR(?:-[A-Z]{2,4})?-?\d{8,10} | DRKS\s?\d{8} | ACTRN\s?\d{14} | UMIN\s?\d{9} | jRCTs?\d{9,}
+            | KCT\d{7} | CTRI/\d{4}/\d{2,3}/\d{4,6} | IRCT\d{8,}\w* | PACTR\d{12,} | TCTR\d{11} | RBR-\w{6,7}
+            | NTR\s?\d{4} | JPRN-\w+ | CRD\s?\d{8,12} | IS[BS]N\W{0,3}[\dX][\d\ X-]{7,16})\b""",
+    ),
+    _is("url", r"\bh(?:tt|xx)ps?\s?:\s?/\s?/\s?\S+ | \bftp://\S+"),
+    _is("url", r"\bwww\s?\.\s?[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}(?:/\S*)?"),
+    _is("url", rf"(?<![\w.@-])(?:[A-Z0-9-]{{1,63}}\.){{1,6}}(?:{_DOMAINS}|{_COUNTRIES})(?::\d+)?/[^\s\"<>|]*"),
+    _is("url", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Z0-9-]{1,63}\.){1,6}[A-Z]{2,24}\b"),
+    _is("url", rf"(?<![\w.@-])(?!clinicaltrials\.gov\b)(?:[A-Z][A-Z0-9-]{{1,62}}\.){{1,6}}(?:{_DOMAINS})\b(?!\.?\w)"),
+    _is("url", r"\b[\w-]{2,40}\s?[\[({]?\s?\bdot\b\s?[\])}]?\s?(?:com|org|net|gov|edu)\b"),
+)
+# "aged 10. 1056/2000 patients": a full stop, and a fraction behind it.
+_FRACTION = re.compile(r"10\.?\s?[\d\s.]*/\s?\d{1,6}[^\w\s]*", re.I)
+
+# A list goes on behind its first number: `PMIDs 123456, 234567 and 345678`.
+_NEXT_NUMBER = re.compile(
+    r"\s?(?:,|;|/|&|\band\b|\bor\b)\s?(?:\b(?:and|or)\s)?(?:PMIDs?\W{0,3})?(\d{5,8})\b(?![.,]?\d)", re.I
+)
+
+_LONG_NUMBER = re.compile(r"(?<![\w.,/+*^$€£#~<>=-])[1-9]\d{6,7}(?![\w/^+-]|[.,]\d|\s?[%°])")
+# What is counted stands behind its number: "1234567 adult participants". These words do not name it.
+_NOT_COUNTED = words(
+    """
+    and or in is was as has does did this that which who also with for from by shows finds reports suggests supports
+    concludes confirms demonstrates describes found showed reported these those its the
+    """
+)
+_COUNTED = words("people men women children adults cells cfu iu usd eur dna rna sheep mice")
+_NEXT_WORD = re.compile(r"\s([A-Za-z-]+)")
+
+_UNBROKEN = re.compile(r"[^\s\"<>|/]{8,200}")
+_BARE_KEY = re.compile(r"(?<![\w~-])[0-9A-HJKMNP-TV-Z]{10}(?![\w-])")
+_GARBLED = re.compile(
+    r'[«"<\[(]?\s?\bartifact\s?:\s?(?:link\b)?\s?:?\s?(?:cite\b)?[\s:~-]{0,3}[0-9A-Z]{0,24}\s?[»">\])]?', re.I
+)
+
+
+def identifiers_in(text: str, known: Known) -> Iterator[Hit]:
+    """Identifiers, addresses and broken references in folded `text`, in no order; they may overlap."""
+    for found in find_identifiers(text):
+        # Every kind of identifier is a kind of leak.
+        yield Hit(cast("LeakKind", found.kind), found.start, found.end, found.value)
+        if found.kind == "pmid":
+            yield from _listed(text, found.end)
+    for kind, pattern in _LOOSE:
+        for match in pattern.finditer(text):
+            raw = _trimmed(match.group())
+            if TOKEN in raw:
+                raw = raw[: raw.index(TOKEN)]
+            if not raw or (kind == "doi" and _FRACTION.fullmatch(raw)):
+                continue
+            yield Hit(kind, match.start(), match.start() + len(raw))
+            if kind == "pmid":
+                yield from _listed(text, match.start() + len(raw))
+    yield from _unlabelled(text, known.pmids)
+    yield from _endings(text, known.doi_endings)
+    yield from _broken_references(text)
+
+
+def _trimmed(raw: str) -> str:
+    """Without what prose puts behind: punctuation, and closing brackets that nothing opened."""
+    surplus = {closing: raw.count(closing) - raw.count(opening) for opening, closing in ("()", "[]", "{}", "<>")}
+    end = len(raw)
+    while end:
+        last = raw[end - 1]
+        if surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+        elif last not in ".,;:!?'\"*":
+            break
+        end -= 1
+    return raw[:end]
+
+
+def _listed(text: str, at: int) -> Iterator[Hit]:
+    while (match := _NEXT_NUMBER.match(text, at)) is not None:
+        yield Hit("pmid", match.start(1), match.end(1), match.group(1))
+        at = match.end()
+
+
+def _unlabelled(text: str, held: frozenset[str]) -> Iterator[Hit]:
+    """Numbers of seven or eight digits that count nothing: PMIDs without a label."""
+    for match in _LONG_NUMBER.finditer(text):
+        if match.group() in held or not _counts(text, match):
+            yield Hit("pmid", match.start(), match.end())
+
+
+def _endings(text: str, endings: frozenset[str]) -> Iterator[Hit]:
+    """What stands behind the slash in the DOI of a work, without what stands before it."""
+    for match in _UNBROKEN.finditer(text) if endings else ():
+        raw = _trimmed(match.group())
+        if raw.casefold() in endings:
+            yield Hit("doi", match.start(), match.start() + len(raw))
+
+
+def _counts(text: str, number: re.Match[str]) -> bool:
+    before = text[max(0, number.start() - 6) : number.start()]
+    if number.group().endswith("0000") or re.search(r"\b[nN]\s?(?:=|of)\s?$", before):
+        return True
+    at = number.end()
+    for _ in range(4):
+        following = _NEXT_WORD.match(text, at)
+        if following is None or following.group(1).lower() in _NOT_COUNTED:
+            return False
+        word = following.group(1).lower()
+        if word in _COUNTED or (word.endswith("s") and len(word) > 3):
+            return True
+        at = following.end()
+    return False
+
+
+def _broken_references(text: str) -> Iterator[Hit]:
+    """What is left of references that no reader reads: a bare key, a label with blanks, one in other letters."""
+    for match in _BARE_KEY.finditer(text):
+        key = normalise_key(match.group())
+        if is_key(key) and any(c.isdigit() for c in key) and any(c.isalpha() for c in key):
+            yield Hit("key", match.start(), match.end(), key)
+    for match in _GARBLED.finditer(text):
+        yield Hit("key", match.start(), match.end())
+    # Folding has turned all well-spelled tokens into one character each; these came to light by it.
+    for found in find_references(text):
+        yield Hit("key", found.start, found.end, found.key if found.check_ok else None)

@@ -1,0 +1,114 @@
+"""Journals named in folded prose: with a year, with volume and page, or as the place of publication."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from literature_agent.integrity.hits import Hit
+from literature_agent.integrity.known import Known, journal_key
+from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, JOURNAL_FAMILIES, JOURNAL_WORDS, JOURNALS
+from literature_agent.integrity.years import MEASURED, REACH, UPPER, YEAR
+
+_JOURNAL_NAME = (
+    rf"(?:The\s)?(?:[{UPPER}][\w-]*\s){{0,3}}(?:Journal|Annals|Archives|Proceedings|Transactions|Bulletin)(?:\sof(?:\sthe)?"
+    rf"(?:\s(?:[{UPPER}][\w'-]*|and|of|the|in|for|&)){{1,7}})?"
+)
+_JOURNAL_THEN_YEAR = re.compile(rf"\b{_JOURNAL_NAME}[\s,.;:]{{0,3}}(?:in\s)?[(\[]?(?:19|20)\d\d\b")
+_YEAR_THEN_JOURNAL = re.compile(r"^\s(?P<name>(?:[^\W\d_][\w&'.-]*\s){0,8}[^\W\d_][\w&'.-]*)")
+_WORDS_BEFORE_YEAR = re.compile(
+    r"(?P<name>(?:[^\W\d_][^\W\d_&'-]*\.?,?\s?|&\s?|-){1,9}?)(?P<joint>[\s,.;:]{0,3}(?:in\s)?[(\[]?\s?)$"
+)
+_PUBLISHED_IN = re.compile(
+    r"\b(?:published|appeared|appearing|printed|reported|appears)\s(?:online\s)?in\s(?:the\s)?(?=\S)", re.I
+)
+_VOLUME = re.compile(
+    r"\b(?:19|20)\d\d(?:\s[A-Z][a-z]{2}(?:\s\d{1,2})?)?\s?;\s?\d{1,4}\s?(?:\([\w\s.-]{1,14}\)\s?)?(?::\s?[a-z]?\d+(?:-\w+)?|(?<=\)))"
+    r"|\b\d{1,4}\s?\((?:\d{1,3}(?:-\d+)?|Suppl[\w\s.]{0,8})\)\s?:\s?[a-z]?\d{1,6}(?:\s?-\s?\w?\d+)?"
+    r"|\bvol(?:ume)?\.?\s?\d+\s?,?\s(?:no|issue|pp?|pages?)\.?\s?\d+",
+    re.I,
+)  # fmt: skip
+_SET_OFF = re.compile(r"\s?(?:[;:,.)\]]|$)")
+
+
+def journal_years(text: str, known: Known) -> Iterator[Hit]:
+    """Journals with a year, volume and page, or as the place of publication; hits may overlap."""
+    for match in _VOLUME.finditer(text):
+        yield Hit("journal-year", match.start(), match.end())
+    for match in _JOURNAL_THEN_YEAR.finditer(text):
+        yield Hit("journal-year", match.start(), match.end())
+    for year in YEAR.finditer(text):
+        if MEASURED.match(text, year.end()):
+            continue
+        window = text[max(0, year.start() - REACH) : year.start()]
+        if (start := _journal_before(window, text[year.end() : year.end() + 3], known)) is not None:
+            yield Hit("journal-year", year.start() - len(window) + start, year.end())
+        elif (length := _journal_behind(text[year.end() : year.end() + REACH], known)) is not None:
+            yield Hit("journal-year", year.start(), year.end() + length)
+    for match in _PUBLISHED_IN.finditer(text):
+        length = _journal_length(text[match.end() : match.end() + REACH], known)
+        if length is not None:
+            yield Hit("journal-year", match.start(), match.end() + length)
+
+
+def _journal_before(window: str, behind: str, known: Known) -> int | None:
+    """Where a journal begins that ends at the end of `window`, before its year."""
+    joint = re.search(r"[\s,.;:]{0,3}(?:(?<=\s)in\s)?[(\[]?\s?$", window)
+    assert joint is not None
+    head = window[: joint.start()]
+    spelled = list(re.finditer(r"[^\s]+", head))[-9:]
+    if not spelled or not (spelled[-1].group()[0].isupper() or spelled[-1].group()[0].islower()):
+        return None
+    for number in range(len(spelled)):
+        name = head[spelled[number].start() :].lstrip("([\"'")
+        if _is_journal(
+            name,
+            known,
+            set_off=bool(_SET_OFF.match(behind)) or joint.group().strip() != "",
+            after=head[: spelled[number].start()],
+        ):
+            return spelled[number].start()
+    return None
+
+
+def _journal_behind(window: str, known: Known) -> int | None:
+    """`2023 NEJM`, `2019 Lancet paper`."""
+    found = _YEAR_THEN_JOURNAL.match(window)
+    return None if found is None else _longest_journal(window, 1, found["name"], known, set_off=False)
+
+
+def _journal_length(window: str, known: Known) -> int | None:
+    """Length of the journal at the beginning of `window`."""
+    found = re.match(r"(?:[^\W\d_][\w&'.-]*\s?){1,9}", window)
+    return None if found is None else _longest_journal(window, 0, found.group(), known, set_off=True)
+
+
+def _longest_journal(window: str, offset: int, name: str, known: Known, *, set_off: bool) -> int | None:
+    spelled = list(re.finditer(r"\S+", name))
+    for number in range(len(spelled), 0, -1):
+        part = name[: spelled[number - 1].end()].rstrip(".,;:")
+        if _is_journal(part, known, set_off=set_off):
+            return offset + len(part)
+        if re.fullmatch(_JOURNAL_NAME, part):
+            return offset + len(part)
+    return None
+
+
+def _is_journal(name: str, known: Known, *, set_off: bool, after: str = "") -> bool:
+    key = journal_key(name)
+    if not key or not name[0].isupper():
+        # A name in lower case is a journal only where it has several words.
+        return key in JOURNALS and " " in key and key not in COMMON_WORD_JOURNALS
+    if key in COMMON_WORD_JOURNALS:
+        return set_off or bool(re.search(r"\b(?:in|from)\s(?:the\s)?$", after))
+    if key in JOURNALS or key in known.journals:
+        return True
+    parts = key.split()
+    capital = all(part[0].isupper() or part.lower() in ("of", "and", "the", "in", "&", "for") for part in name.split())
+    if not capital or not 2 <= len(parts) <= 7:
+        return False
+    if parts[0] in JOURNAL_FAMILIES and not any(part in ("open-label",) for part in parts):
+        return len(parts) <= 5
+    return sum(part in JOURNAL_WORDS for part in parts) >= 2 and all(
+        part in JOURNAL_WORDS or part in ("of", "and", "the", "in") for part in parts
+    )

@@ -1,0 +1,98 @@
+"""What a run's own works would give away in prose: their authors, journals, titles and numbers."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from literature_agent.artifacts import Author, CitationArtifact
+from literature_agent.integrity.folding import fold
+
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_TOKEN = re.compile(r"[^\W_]+")
+
+SHORTEST_TITLE = 5
+"""Words. A shorter title is a phrase that prose may hold by chance, unless it stands in quotation marks."""
+SHORTEST_QUOTED_TITLE = 3
+
+
+class Person(NamedTuple):
+    """A family name, and how the rest of the name may be written."""
+
+    family: str
+    initials: str
+    given: str
+
+
+def bare(word: str) -> str:
+    """`word` in lower case without accents, to compare names by."""
+    plain = unicodedata.normalize("NFKD", word)
+    return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
+
+
+def name_words(text: str) -> Iterator[re.Match[str]]:
+    """Words as names are: `Ben-David`, `O'Brien`, left to right."""
+    return _WORD.finditer(text)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of `text` for comparing titles and questions: letters and digits only, lower case, no accents."""
+    return [bare(match.group()) for match in _TOKEN.finditer(text)]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of the works that a run has got. Built once for a draft."""
+
+    people: dict[str, list[Person]] = field(default_factory=dict)
+    """By the last word of the family name, bare."""
+    journals: frozenset[str] = frozenset()
+    pmids: frozenset[str] = frozenset()
+    doi_endings: frozenset[str] = frozenset()
+    """What stands behind the first slash of a DOI, where it is telling."""
+    titles: dict[tuple[str, ...], list[tuple[str, ...]]] = field(default_factory=dict)
+    """Words of each title, by its first words."""
+
+    @classmethod
+    def of(cls, works: Iterable[CitationArtifact]) -> Known:
+        known = cls()
+        journals: set[str] = set()
+        pmids: set[str] = set()
+        endings: set[str] = set()
+        for work in works:
+            for author in work.authors:
+                known._add_person(author)
+            journals.update(journal_key(name) for name in (work.journal, work.journal_abbreviation) if name)
+            if pmid := getattr(work, "pmid", None):
+                pmids.add(pmid)
+            for doi in (work.doi, *work.alternate_dois):
+                ending = (doi or "").partition("/")[2]
+                if len(ending) >= 8 and any(c.isdigit() for c in ending):
+                    endings.add(ending.casefold())
+            words = tuple(plain_words(fold(work.title).text))
+            if len(words) >= SHORTEST_QUOTED_TITLE:
+                titles = known.titles.setdefault(words[:SHORTEST_QUOTED_TITLE], [])
+                if words not in titles:
+                    titles.append(words)
+        return cls(known.people, frozenset(journals - {""}), frozenset(pmids), frozenset(endings), known.titles)
+
+    def _add_person(self, author: Author) -> None:
+        family = author.family or author.collective or ""
+        words = [bare(match.group()) for match in name_words(fold(family).text)]
+        if not words or len(words[-1]) < 2:
+            return
+        initials = author.initials or "".join(part[0] for part in re.split(r"[\s-]+", author.given or "") if part)
+        given = bare((author.given or "").split(" ")[0])
+        person = Person(" ".join(words), bare(re.sub(r"\W", "", initials)), given if len(given) > 1 else "")
+        people = self.people.setdefault(words[-1], [])
+        if person not in people:
+            people.append(person)
+
+
+def journal_key(name: str) -> str:
+    """A journal's name to compare by: lower case, without full stops, brackets and `The`."""
+    plain = " ".join(re.sub(r"\([^()]*\)", " ", bare(name)).replace(".", " ").replace(",", " ").split())
+    return plain.removeprefix("the ")

@@ -1,0 +1,70 @@
+"""Numbered markers in folded prose, and keys of citation managers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from literature_agent.integrity.hits import Hit
+from literature_agent.integrity.known import bare
+from literature_agent.integrity.vocabulary import words
+
+_NUMBERS = r"\d{1,3}(?:\s?(?:[,;-]|and|to)\s?\d{1,3}){0,30}"
+_BRACKET = re.compile(
+    rf"(?P<glued>(?<=\w))?\[\s?(?:refs?\.?\s?|\#|\^)?(?P<numbers>{_NUMBERS})\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
+)
+_ROUND = re.compile(rf"(?<=[^\W\d_])\s?\((?P<numbers>{_NUMBERS})\)(?=\s?(?:[.;:]|,\s[a-z]|$))")
+_RAISED = re.compile(
+    r"(?P<before>[^\W\d_]{4,}|[.,;)\]\"'])\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?(?![\d.^/])"
+)
+_GLUED_NUMBER = re.compile(r"(?<=[a-z][a-z][a-z][a-z])[.]\d{1,3}(?:[,-]\d{1,3}){0,20}(?=\s+[A-Z]|\s*$)")
+_KEYED = re.compile(
+    r"\\?\bcite[a-z]{0,12}\s?\{[^{}]{0,200}\}|\[\^[\w-]{1,20}\]|\[@[\w:;@\s.-]{1,80}\]|\(\s?(?:see\s)?refs?\.?\s?\d[\d\s,-]{0,20}\)"
+    r"|\brefs?\.\s?\[?\d{1,3}\b|\b(?:see|in|from|per)\s(?:reference|citation|source|ref)s?\s\[?\d{1,3}\b(?!\s?%|\.\d)|\[\s?\d{1,3}\s?†",
+    re.I,
+)
+_INTERVAL = re.compile(
+    r"(?:\b(?:ci|cri|intervals?|range|ranges|ranging|iqr|interquartile|quartiles?|median|mean|sd|se|sem|scores?|aged?|between|from|scale"
+    r"|n|interquartile\srange|percentiles?|min|max|limits?)|[=±<>])\W{0,3}$",
+    re.I,
+)
+_NUMBER_BEFORE = re.compile(r"\d\s?$")
+_NO_MARKER_BEFORE = words(
+    """
+    ci range iqr interval median mean sd se score scores grade stage group groups phase type table figure fig age aged
+    year years month months week weeks day days visit arm cohort class level step item items option options equation in
+    of to or and n total score scale domain question part section chapter box category categories tier model
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand
+    """
+)
+_NO_RAISED_BEFORE = words(
+    "metre metres meter meters inch inches foot feet square cubic omega kappa beta gamma delta epsilon sigma lambda"
+    " alpha theta spin mass area volume"
+)
+
+
+def markers(text: str) -> Iterator[Hit]:
+    """Numbered markers of a reference list that this answer does not have, and keys of citation managers."""
+    for match in _BRACKET.finditer(text):
+        before = text[max(0, match.start() - 40) : match.start()]
+        plain = re.fullmatch(r"\d{1,3}", match["numbers"]) is not None
+        if _INTERVAL.search(before):
+            continue
+        if _NUMBER_BEFORE.search(before) and not (
+            plain and re.match(r"\s?[.;,:)]|\s?$", text[match.end() : match.end() + 2])
+        ):
+            continue
+        yield Hit("marker", match.start(), match.end())
+    for match in _ROUND.finditer(text):
+        word = re.search(r"([^\W\d_]+)\s?$", text[max(0, match.start() - 30) : match.start() + 1])
+        if word is None or bare(word.group(1)) in _NO_MARKER_BEFORE or "-" in match["numbers"]:
+            continue
+        yield Hit("marker", match.start(), match.end())
+    for match in _RAISED.finditer(text):
+        if bare(match["before"]) not in _NO_RAISED_BEFORE:
+            yield Hit("marker", match.end("before"), match.end())
+    for match in _GLUED_NUMBER.finditer(text):
+        yield Hit("marker", match.start() + 1, match.end())
+    for match in _KEYED.finditer(text):
+        yield Hit("marker", match.start(), match.end())

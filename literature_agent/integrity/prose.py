@@ -1,0 +1,266 @@
+"""One field of prose: what is to be mended in it, and what is left of it when code has cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from literature_agent.integrity.claims import is_claim
+from literature_agent.integrity.clauses import refers_back, without
+from literature_agent.integrity.desk import Desk
+from literature_agent.integrity.known import plain_words
+from literature_agent.integrity.leaks import Leak
+from literature_agent.integrity.quotes import verify_quote
+from literature_agent.integrity.sentences import sentence_spans
+from literature_agent.integrity.standing import silent_mark, superseded_by
+from literature_agent.registry import find_references, remove_references, replace_references
+
+UNSUPPORTED = " [unsupported]"
+
+# Marks that only code sets; it sets them again where they belong.
+_MARKS = re.compile(r"\s?\[(?:unsupported|RETRACTED|CONCERN)\]|\s?\[published as «artifact:link:cite~\w{10}»\]", re.I)
+# Spelled so that no reader reads a work, and every reader sees that one was meant.
+_BROKEN = "«artifact:link:cite~»"
+
+_INLINE_QUOTE = re.compile(r"“([^“”]{20,4000})”|(?<!\w)\"([^\"“”]{20,1500})\"(?!\w)")
+QUOTED_WORDS = 5
+"""Fewer words in quotation marks are a term, not a quote."""
+
+
+class Problem(NamedTuple):
+    """One thing to mend: where, what stands there, what to do."""
+
+    field: str
+    text: str
+    fix: str
+
+    def __str__(self) -> str:
+        return f"- {self.field}: {self.text!r}: {self.fix}"
+
+
+@dataclass
+class Tally:
+    """What was cut, as it is counted."""
+
+    unknown_references: int = 0
+    leaks_replaced: int = 0
+    leaks_cut: int = 0
+    quotes_dropped: int = 0
+    claims_unsupported: int = 0
+    gaps_downgraded: int = 0
+
+
+@dataclass(frozen=True)
+class Prose:
+    """A field of a draft: name, text, whether its sentences must carry references, and works cited beside it."""
+
+    field: str
+    text: str
+    claims: bool = False
+    beside: tuple[str, ...] = ()
+
+
+# --- review -----------------------------------------------------------------------------------------------------------
+
+_INSTEAD = {
+    "author-year": "authors and years are put in by code: write the reference of the paper, or say it without a name.",
+    "journal-year": "journals and years are put in by code: write the reference of the paper, or leave it out.",
+    "marker": "numbers are put in by code: write the reference of the paper instead of a number.",
+    "title": "titles are put in by code: write the reference and say in your own words what the paper shows.",
+    "key": "no complete reference; copy one exactly from a tool result, with « and ».",
+}
+_UNSUPPORTED = "a claim without a reference: add the reference that supports it, or leave it out."
+_REMOVE = "remove it: identifiers and addresses are never written, only references that a tool result has shown."
+
+
+def review_prose(prose: Prose, desk: Desk) -> list[Problem]:
+    """What is to be mended in one field, in the order of its text by kind."""
+    name, text = prose.field, _MARKS.sub("", prose.text)
+    problems = [p for found in find_references(text) if (p := review_reference(name, found.raw, desk)) is not None]
+    leaks = desk.guard.find(text)
+    for leak in leaks:
+        fix = f"write the reference {leak.reference} instead." if leak.reference else _INSTEAD.get(leak.kind, _REMOVE)
+        problems.append(Problem(name, leak.text[:160], fix))
+    for start, end in _spans(text, leaks):
+        sentence = text[start:end]
+        cited = _shown_in(sentence, desk)
+        for quote in _false_quotes(sentence, (*cited, *prose.beside), desk):
+            problems.append(Problem(name, quote[:160], NOT_WORD_FOR_WORD))
+        touched = any(leak.start < end and leak.end > start for leak in leaks) or any(find_references(sentence))
+        if prose.claims and not touched and is_claim(sentence):
+            problems.append(Problem(name, sentence[:160], _UNSUPPORTED))
+        for reference in cited:
+            if (mark := silent_mark(reference, sentence, desk)) is not None:
+                status = {"[RETRACTED]": "has been retracted", "[CONCERN]": "is under an expression of concern"}[mark]
+                fix = f"{reference} {status}: say so in this sentence, or support it by another paper."
+                problems.append(Problem(name, sentence[:160], fix))
+            if (published := superseded_by(reference, cited, desk)) is not None:
+                fix = f"{reference} is a preprint: cite its published version {published}, the preprint only beside it."
+                problems.append(Problem(name, sentence[:160], fix))
+    return problems
+
+
+NOT_WORD_FOR_WORD = (
+    "these words do not stand in the text you were shown of the papers cited here; copy them exactly, or leave the "
+    "quote out."
+)
+
+
+def review_reference(name: str, raw: str, desk: Desk) -> Problem | None:
+    """What is wrong with one written reference; None for one that this run has shown."""
+    if desk.shown(raw) is not None:
+        return None
+    meant = desk.meant(raw)
+    if meant is not None:
+        return Problem(name, raw[:160], f"mistyped; the reference is {meant}.")
+    return Problem(name, raw[:160], "unknown; cite only what you were shown.")
+
+
+def _shown_in(sentence: str, desk: Desk) -> list[str]:
+    """References of the sentence that this run has shown, each once."""
+    found = (desk.shown(each.raw) for each in find_references(sentence))
+    return list(dict.fromkeys(reference for reference in found if reference is not None))
+
+
+def _false_quotes(sentence: str, references: Sequence[str], desk: Desk) -> Iterator[str]:
+    """What stands in quotation marks and not in the shown text of the works cited with it."""
+    for match in _INLINE_QUOTE.finditer(sentence):
+        words = match.group(1) or match.group(2)
+        plain = plain_words(words)
+        if len(plain) < QUOTED_WORDS or f" {' '.join(plain)} " in desk.guard.question:
+            continue
+        sections = [section for reference in references for section in desk.sections(reference)]
+        if verify_quote(words.rstrip(".,;"), sections) is None:
+            yield words
+
+
+def _spans(text: str, leaks: Sequence[Leak]) -> list[tuple[int, int]]:
+    """Sentences; those that one leak crosses are one."""
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for start, end in sentence_spans(text):
+        while position < len(leaks) and leaks[position].end <= start:
+            position += 1
+        if spans and position < len(leaks) and leaks[position].start < spans[-1][1]:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return spans
+
+
+# --- settle -----------------------------------------------------------------------------------------------------------
+
+
+def settle_prose(prose: Prose, desk: Desk, tally: Tally) -> str:
+    """The field with everything cut that the checks refuse, each cut counted, and with the marks that code sets."""
+    text = _MARKS.sub("", prose.text)
+    kept: list[str] = []
+    at = 0
+    is_cut = False
+    for start, end in _spans(text, desk.guard.find(text)):
+        gap_before, at = text[at:start], end
+        sentence = _with_references(text[start:end], desk, tally)
+        tally.unknown_references += sum(desk.shown(found.raw) is None for found in find_references(sentence))
+        if is_cut and refers_back(sentence):
+            continue
+        settled = _settle_sentence(sentence, prose, desk, tally)
+        is_cut = not settled
+        if settled:
+            kept += [gap_before if kept else "", settled]
+    return _without_new_leaks("".join(kept).strip(), desk, tally)
+
+
+def _without_new_leaks(text: str, desk: Desk, tally: Tally) -> str:
+    """What cutting may have brought together is cut in its turn."""
+    while leaks := desk.guard.find(text):
+        spans = _spans(text, leaks)
+        clean = [(a, b) for a, b in spans if not any(leak.start < b and leak.end > a for leak in leaks)]
+        tally.leaks_cut += len(leaks)
+        text = " ".join(text[a:b] for a, b in clean)
+    return text
+
+
+def _settle_sentence(sentence: str, prose: Prose, desk: Desk, tally: Tally) -> str:
+    leaks = [leak for leak in desk.guard.find(sentence) if leak.kind != "key"]
+    if leaks:
+        tally.leaks_cut += len(leaks)
+        sentence = without(sentence, leaks)
+        if not sentence or (prose.claims and not _shown_in(sentence, desk) and is_claim(sentence)):
+            return ""
+    false = list(_false_quotes(sentence, (*_shown_in(sentence, desk), *prose.beside), desk))
+    if false:
+        tally.quotes_dropped += len(false)
+        return ""
+    sentence = _without_unknown(sentence, desk)
+    if not sentence:
+        return ""
+    cited = _shown_in(sentence, desk)
+    if prose.claims and not cited and is_claim(sentence):
+        tally.claims_unsupported += 1
+        return sentence + UNSUPPORTED
+    return _marked(sentence, cited, desk)
+
+
+def _with_references(sentence: str, desk: Desk, tally: Tally) -> str:
+    """Exact identifiers of shown works as references; what was meant as a reference and is none, as a broken one."""
+    pieces: list[str] = []
+    at = 0
+    for leak in desk.guard.find(sentence):
+        if leak.reference is None and leak.kind != "key":
+            continue
+        tally.leaks_replaced += leak.reference is not None
+        pieces += [sentence[at : leak.start], desk.strongest(leak.reference) if leak.reference else _BROKEN]
+        at = leak.end
+    return "".join([*pieces, sentence[at:]])
+
+
+_LEANS_ON = re.compile(
+    r"(?:^|\b(?:by|in|of|from|to|with|see|per|than|like|between|that|whereas|while|as|both|for|on|via|through|unlike|following|after))"
+    r"[\s(\[]*$",
+    re.I,
+)
+_GOES_ON = re.compile(r"[\s)\],]*[a-z]")
+_REPEATED = re.compile(r"(«artifact:link:cite~[0-9A-Z]{10}»)(?:[\s,;]*[(\[]?\s*\1[)\]]?)+")
+
+
+def _without_unknown(sentence: str, desk: Desk) -> str:
+    """References in their final form, without those that this run has not shown; empty where one was the subject."""
+    final: dict[str, str] = {}
+    unknown: set[str] = set()
+    found = list(find_references(sentence))
+    for each in found:
+        shown = desk.shown(each.raw)
+        if shown is None:
+            unknown.add(each.key)
+        else:
+            final[each.key] = desk.strongest(shown)
+    if any(each.key in unknown and _carries(sentence, each.start, each.end) for each in found):
+        return ""
+    sentence = replace_references(sentence, final)
+    if unknown:
+        sentence = remove_references(sentence, unknown).strip()
+    sentence = _REPEATED.sub(r"\1", sentence)
+    return sentence if re.search(r"\w", sentence) else ""
+
+
+def _carries(sentence: str, start: int, end: int) -> bool:
+    """Whether the grammar rests on the token: it opens the sentence and words go on, or a preposition leans on it."""
+    before = sentence[max(0, start - 30) : start]
+    bracketed = re.search(r"[(\[]\s*(?:see|e\.g\.,?|cf\.|as in|from)?\s*$", before, re.I) is not None
+    if start < 30 and not before.strip(" \"'“"):
+        return _GOES_ON.match(sentence, end) is not None
+    return not bracketed and _LEANS_ON.search(before) is not None
+
+
+def _marked(sentence: str, cited: Sequence[str], desk: Desk) -> str:
+    """`sentence` with the marks that its references need."""
+    for reference in cited:
+        marks = [silent_mark(reference, sentence, desk) or ""]
+        if (published := superseded_by(reference, cited, desk)) is not None:
+            marks.append(f"[published as {published}]")
+        token = desk.strongest(reference)
+        if mark := " ".join(filter(None, marks)):
+            sentence = sentence.replace(token, f"{token} {mark}")
+    return sentence

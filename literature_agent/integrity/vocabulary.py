@@ -1,0 +1,203 @@
+"""Word lists of the guard: what looks like an author's name and is none, and how journals are called."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of `text`."""
+    return frozenset(text.split())
+
+
+def _listed(text: str) -> frozenset[str]:
+    """The entries of `text`, one a line or parted by `|`."""
+    return frozenset(entry for line in text.splitlines() for part in line.split("|") if (entry := part.strip()))
+
+
+NOT_NAMES = words(
+    """
+    january february march april may june july august september october november december jan feb mar apr jun
+    jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn
+    fall winter easter christmas ramadan
+
+    afghanistan albania algeria angola argentina armenia australia austria azerbaijan bahrain bangladesh belarus
+    belgium belize benin bhutan bolivia bosnia botswana brazil britain brunei bulgaria burundi cambodia cameroon
+    canada chad chile china colombia comoros congo croatia cuba cyprus czechia denmark djibouti ecuador egypt
+    england eritrea estonia eswatini ethiopia fiji finland france gabon gambia georgia germany ghana greece
+    grenada guatemala guinea guyana haiti herzegovina honduras hungary iceland india indonesia iran iraq ireland
+    israel italy jamaica japan jordan kazakhstan kenya kingdom kiribati korea kosovo kuwait kyrgyzstan laos
+    latvia lebanon lesotho liberia libya liechtenstein lithuania luxembourg macedonia madagascar malawi malaysia
+    maldives mali malta mauritania mauritius mexico micronesia moldova monaco mongolia montenegro morocco
+    mozambique myanmar namibia nauru nepal netherlands nicaragua niger nigeria norway oman pakistan palau
+    palestine panama paraguay peru philippines poland portugal qatar romania russia rwanda samoa scotland
+    senegal serbia seychelles singapore slovakia slovenia somalia spain sudan suriname sweden switzerland syria
+    taiwan tajikistan tanzania thailand togo tonga tunisia turkey turkmenistan tuvalu uganda ukraine emirates
+    uruguay uzbekistan vanuatu venezuela vietnam wales yemen zambia zimbabwe africa america americas antarctica
+    asia europe oceania caribbean scandinavia states union zealand arabia lanka rico ulster
+
+    alabama alaska arizona arkansas california carolina connecticut dakota delaware florida hawaii idaho
+    illinois indiana iowa kansas kentucky louisiana maine maryland massachusetts michigan minnesota mississippi
+    missouri montana nebraska nevada hampshire jersey ohio oklahoma oregon pennsylvania tennessee texas utah
+    vermont virginia wisconsin wyoming ontario quebec alberta manitoba saskatchewan newfoundland tasmania
+    queensland bavaria catalonia lombardy flanders
+
+    london paris berlin munich hamburg vienna rome milan madrid barcelona lisbon dublin edinburgh glasgow oxford
+    cambridge manchester birmingham leeds amsterdam rotterdam utrecht leiden brussels copenhagen stockholm
+    gothenburg oslo helsinki tampere warsaw prague budapest athens istanbul ankara moscow beijing shanghai
+    guangzhou wuhan hong kong tokyo osaka kyoto seoul busan delhi mumbai chennai bangalore karachi lahore dhaka
+    cairo nairobi lagos johannesburg durban sydney melbourne brisbane perth auckland toronto montreal vancouver
+    ottawa boston york chicago houston dallas seattle angeles francisco diego philadelphia baltimore atlanta
+    cleveland rochester framingham geneva zurich basel lausanne bern bethesda kyiv tehran baghdad riyadh doha
+    dubai jerusalem haifa manila jakarta bangkok hanoi taipei lima bogota santiago buenos aires paulo janeiro
+    havana atlantis tianjin chengdu hangzhou nanjing
+
+    european american british english french german dutch italian spanish swedish danish norwegian finnish
+    canadian australian japanese chinese korean indian african asian brazilian mexican swiss austrian belgian
+    polish russian turkish iranian egyptian nigerian israeli greek irish scottish welsh international national
+    regional federal royal
+
+    the a an in on at by of to from for with since until till during before after between among over under about
+    around approximately nearly almost only all both some most many several few more less than then when while
+    where whereas as and or but nor yet so if because however therefore thus hence also further moreover
+    although though there these those this that it its they their we our he she his her who which what how why
+    not no into through throughout across within without per via versus vs up down out off again once each every
+    either neither other another such same own very i ii iii iv v vi vii viii ix x
+
+    year years month months week weeks day days hour hours visit phase stage grade group arm cohort class type
+    version edition table figure fig box appendix supplement section chapter part volume issue page step model
+    level score scale index study studies trial trials review reviews analysis meta-analysis survey registry
+    census report guideline guidelines guidance recommendation recommendations criteria consensus statement
+    position update updated revised revision protocol programme program project plan strategy policy act law
+    bill directive regulation declaration convention classification definition standard standards conference
+    congress meeting symposium workshop summit agenda initiative network consortium collaboration collaborative
+    committee commission council agency association society college academy institute institutes university
+    hospital centre center department ministry organization organisation foundation trust service services
+    system panel board task force forum federation school medicaid medicare cochrane medline embase scopus
+    pubmed cinahl psycinfo google scholar excel stata windows office word vision healthy people olympics
+    hurricane pandemic epidemic outbreak wave influenza ebola zika covid sars mers dengue malaria baseline
+    follow-up total overall average median mean range population sample incidence prevalence mortality survival
+    outcome outcomes result results finding findings conclusion conclusions background objective objectives
+    methods method evidence data database databases search searches record records article articles paper papers
+    publication publications patients participants subjects women men children adults infants persons
+    individuals volunteers nurses physicians doctors clinicians surgeons researchers investigators authors
+    experts students parents caregivers framework roadmap charter manual handbook textbook bulletin newsletter
+    release amendment
+
+    republic president government parliament senate election brexit earthquake tsunami fukushima chernobyl
+    ultrasound surgery medicine nursing pharmacy public health disease control prevention world global care
+    cancer diabetes stroke asthma obesity hypertension heart failure kidney lung liver brain breast prostate
+    vitamin protein factor hepatitis human animal mouse rat
+    """
+)
+"""Capitalised words that stand before a year and name no author, in lower case."""
+
+# Methods, signs and diseases that bear a name: "Cox 1972 model" apart, they are no citation.
+EPONYMS = words(
+    """
+    alzheimer parkinson crohn huntington hodgkin graves cushing addison hashimoto down marfan raynaud barrett
+    bell kaposi paget student cohen cochran pearson spearman kaplan meier mann whitney wilcoxon bonferroni tukey
+    bayes cronbach levene dunnett kendall fleiss gleason apgar glasgow karnofsky barthel beck hamilton likert
+    charlson child pugh rankin kolmogorov smirnov shapiro wilk kruskal wallis friedman mcnemar hosmer lemeshow
+    mantel haenszel schoenfeld poisson gauss markov breslow hardy weinberg mendel fisher
+    """
+)
+
+JOURNALS = _listed(
+    """
+    new england journal of medicine|the new england journal of medicine|n engl j med|nejm|nejm evidence|lancet
+    the lancet|lancet oncology|lancet oncol|lancet neurology|lancet neurol|lancet infectious diseases
+    lancet infect dis|lancet psychiatry|lancet respiratory medicine|lancet respir med
+    lancet diabetes & endocrinology|lancet diabetes and endocrinology|lancet diabetes endocrinol
+    lancet global health|lancet glob health|ebiomedicine|eclinicalmedicine|lancet haematology|lancet hiv
+    lancet public health|lancet digital health|jama|journal of the american medical association
+    jama internal medicine|jama intern med|jama oncology|jama oncol|jama network open|jama netw open|jama neurology
+    jama psychiatry|jama pediatrics|jama cardiology|jama surgery|archives of internal medicine|arch intern med
+    arch gen psychiatry|arch neurol|arch surg|bmj|british medical journal|the bmj|br med j|bmj open|bmc medicine
+    bmc med|annals of internal medicine|ann intern med|annals of surgery|ann surg|annals of oncology|ann oncol
+    ann neurol|annals of neurology|annals of the rheumatic diseases|ann rheum dis|ann emerg med
+    annals of emergency medicine|nature medicine|nat med|nature genetics|nat genet|nature communications|nat commun
+    nature biotechnology|nat biotechnol|nature reviews|scientific reports|sci rep|science translational medicine
+    sci transl med|cell metabolism|cell metab|cell reports|cell rep|molecular cell|cancer cell|immunity|pnas
+    proc natl acad sci u s a|proc natl acad sci usa|proceedings of the national academy of sciences|elife|plos one
+    plos medicine|plos med|plos biology|plos genetics|plos genet|plos pathogens|plos ntds|embo j|embo journal
+    j biol chem|journal of biological chemistry|journal of clinical oncology|j clin oncol|jco|cancer research
+    cancer res|clinical cancer research|clin cancer res|journal of clinical investigation|j clin invest|j exp med
+    journal of experimental medicine|blood advances|circulation|circ res|circulation research|european heart journal
+    eur heart j|journal of the american college of cardiology|j am coll cardiol|jacc|am heart j
+    american heart journal|hypertension|heart rhythm|am j cardiol|europace|gastroenterology|hepatology|j hepatol
+    journal of hepatology|am j gastroenterol|american journal of gastroenterology|diabetes care|diabetologia
+    diabetes obes metab|j clin endocrinol metab|endocr rev|thyroid|metabolism|neurology|neuron|j neurosci
+    journal of neuroscience|mov disord|movement disorders|epilepsia|alzheimers dement|alzheimer's & dementia
+    j neurol neurosurg psychiatry|j alzheimers dis|journal of alzheimer's disease|cephalalgia|am j psychiatry
+    american journal of psychiatry|br j psychiatry|british journal of psychiatry|biol psychiatry
+    biological psychiatry|psychol med|psychological medicine|j affect disord|world psychiatry|mol psychiatry|chest
+    am j respir crit care med|ajrccm|eur respir j|european respiratory journal|thorax|crit care med
+    critical care medicine|intensive care med|critical care|resuscitation|anesthesiology|anesth analg|br j anaesth
+    british journal of anaesthesia|anaesthesia|j thorac oncol|clin infect dis|clinical infectious diseases
+    j infect dis|journal of infectious diseases|emerg infect dis|vaccine|mmwr|mmwr morb mortal wkly rep
+    euro surveill|eurosurveillance|antimicrob agents chemother|j antimicrob chemother|aids|kidney int
+    kidney international|j am soc nephrol|jasn|cjasn|clin j am soc nephrol|am j kidney dis|nephrol dial transplant
+    arthritis rheum|arthritis rheumatol|arthritis & rheumatology|arthritis care res|j rheumatol|rheumatology
+    pediatrics|j pediatr|journal of pediatrics|arch dis child|archives of disease in childhood|obstet gynecol
+    obstetrics & gynecology|obstetrics and gynecology|am j obstet gynecol|bjog|hum reprod|human reproduction
+    fertil steril|br j surg|british journal of surgery|j am coll surg|surgery|surg endosc|dis colon rectum
+    world j surg|jbjs|j bone joint surg am|spine|clin orthop relat res|injury|radiology|eur radiol|ajr
+    ajr am j roentgenol|j nucl med|am j clin nutr|american journal of clinical nutrition|j nutr|nutrients|br j nutr
+    obes rev|obesity reviews|ophthalmology|am j ophthalmol|jama ophthalmol|iovs|j urol|journal of urology|eur urol
+    european urology|bju int|j am geriatr soc|journal of the american geriatrics society|age ageing|age and ageing
+    j gerontol a biol sci med sci|int j epidemiol|international journal of epidemiology|am j epidemiol
+    american journal of epidemiology|epidemiology|am j public health|bull world health organ|health affairs
+    health aff|med care|health technol assess|value health|cochrane database of systematic reviews
+    cochrane database syst rev|systematic reviews|syst rev|cmaj|mja|med j aust|canadian medical association journal
+    swiss med wkly|dtsch arztebl int|can j cardiol|int j cancer|eur j cancer|br j cancer
+    international journal of cancer|european journal of cancer|british journal of cancer|haematologica|leukemia
+    br j haematol|j thromb haemost|thromb haemost|transfusion|bone marrow transplant|clin pharmacol ther
+    br j clin pharmacol|j allergy clin immunol|allergy|j invest dermatol|br j dermatol|j am acad dermatol
+    jama dermatol|acta paediatr|frontiers in immunology|front immunol|frontiers in neurology|int j mol sci|cureus
+    medicine (baltimore)
+    """
+)
+"""Names and abbreviations of journals in lower case, without full stops."""
+
+COMMON_WORD_JOURNALS = words(
+    """
+    nature science cell gut brain blood heart stroke pain spine chest thorax bone cancer diabetes allergy
+    obesity sleep medicine neurology radiology surgery pediatrics hepatology circulation hypertension immunity
+    vaccine aids injury epidemiology anaesthesia anesthesiology gastroenterology ophthalmology rheumatology
+    thyroid metabolism nutrients resuscitation transfusion leukemia neuron lancet pharmacotherapy toxicology
+    virology urology andrology health
+    """
+)
+"""Journals whose name is a word: read as a journal only with a capital and a year set off behind it."""
+
+JOURNAL_FAMILIES = words("lancet jama nature bmc bmj plos cell frontiers nejm cochrane eclinicalmedicine")
+"""First words of many journals: `Lancet Oncology`, `BMC Cancer`, `Frontiers in Immunology`."""
+
+JOURNAL_WORDS = words(
+    """
+    j am br eur int ann arch clin med engl acad sci surg res rev soc proc natl psychiatry psychiatr acta adv
+    annu appl asian biochem biol biomed bull can cardiol cardiovasc chem chir chron commun crit curr dermatol
+    dev diabet diabetol diagn dig dis endocrinol environ epidemiol exp exper fam gastroenterol gen genet geriatr
+    gerontol gynaecol gynecol haematol hematol hepatol hosp hum hyg immunol infect intern invest jpn lab mal
+    metab microbiol mol monit nat nephrol neurobiol neurol neurosci neurosurg nucl nurs nutr obes obstet oncol
+    ophthalmol oral orthop otolaryngol paediatr pathol pediatr perinatol pharm pharmacol pharmacother physiol
+    plast pract prev psychol pulm qual radiat radiol rehabil reprod respir rheumatol scand scr stat stud suppl
+    symp syst ther thorac thromb today toxicol transl transpl transplant trop urol vasc vet virol wkly world z
+    care health synth lett rep
+    """
+)
+"""Words of abbreviated journal names, as the NLM catalogue shortens them."""
+
+WORD_NAMES = words(
+    """
+    young brown white black gray grey green long short small little strong best rich power price cook park bush
+    wood woods stone hill lake field fields forest rivers river day may march august winter summer spring frost
+    snow rose lily daisy case cross bond law king prince bishop pope knight noble page read reading write wise
+    good goodman moody love hope grace faith joy christian church bell ball hand foot head heart bone blood body
+    wall house hall gate street lane bridge ford marsh moor moss reed root branch berry fish fox wolf bird crane
+    drake swan hawk lamb bull cotton silver gold cooper carter baker fisher hunter shepherd taylor mason miller
+    smithson sharp swift hardy wild early speed rush hurst waters wells pool pond banks west east north south
+    england ireland france holland german french english welsh scott major minor marks stark block stein mean
+    means more most such will can do so an ma he she me you us men man lee
+    """
+)
+"""Family names that are words too: read as an author only directly before a year or behind a first name."""
