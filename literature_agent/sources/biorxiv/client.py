@@ -7,11 +7,11 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
-from typing import NamedTuple
+from datetime import date, datetime, timedelta
+from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
-from literature_agent.artifacts import DetailedPreprint, Provenance
+from literature_agent.artifacts import BioRxivPreprint, DetailedPreprint, Provenance
 from literature_agent.errors import InvalidInputError, SourceError, source_error
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult
@@ -20,8 +20,10 @@ from literature_agent.sources.biorxiv.categories import LABELS, Server
 from literature_agent.sources.biorxiv.pages import KeptPage, KeptPages, Place
 from literature_agent.sources.biorxiv.parse import Page, parse_details, whole_preprint_of
 from literature_agent.sources.biorxiv.query import refused
-from literature_agent.transport import Progress, Transport, describe
+from literature_agent.transport import A_DAY, Progress, Transport, describe
 from literature_agent.transport.messages import Answer, Request, TransientAnswer
+
+PreprintT = TypeVar("PreprintT", bound=BioRxivPreprint)
 
 MOST_IDS = 200
 FAILURES_IN_A_ROW = 3
@@ -37,17 +39,20 @@ _DAY_HAS_ENDED = timedelta(hours=12)
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
-def window_request(place: Place, source: Server) -> Request:
-    """`GET /details/{server}/{from}/{to}/{cursor}/json`; the cursor counts rows and is written out (K057)."""
+def window_request(place: Place, source: Server, *, ended: bool) -> Request:
+    """`GET /details/{server}/{from}/{to}/{cursor}/json`; the cursor counts rows and is written out (K057).
+
+    `ended`: all its days are past, so an answer that was stored will do; the others may still grow.
+    """
     params = (("category", place.category),) if place.category else ()
     path = f"details/{place.server}/{place.first}/{place.last}/{place.cursor:d}/json"
-    return Request(source, "biorxiv", path, params=params, accept="application/json")
+    return Request(source, "biorxiv", path, params=params, accept="application/json", max_age_s=None if ended else 0)
 
 
 def versions_request(server: Server, doi: str, source: Server) -> Request:
     """`GET /details/{server}/{doi}/na/json`: all versions of one preprint."""
     path = f"details/{server}/{quote(doi, safe='/().:;-_')}/na/json"
-    return Request(source, "biorxiv", path, accept="application/json")
+    return Request(source, "biorxiv", path, accept="application/json", max_age_s=A_DAY)
 
 
 # --- a window ---------------------------------------------------------------------------------------------------------
@@ -222,10 +227,12 @@ class BioRxivClient:
     async def _page(self, place: Place, kept: KeptPages | None, reading: Reading) -> KeptPage:
         if kept is not None and (known := kept.get(place)) is not None:
             return known
-        reading.asked += 1
-        page = KeptPage.of(await self.transport.send(window_request(place, self.name), self._read_answer))
+        request = window_request(place, self.name, ended=kept is not None)
+        received = await self.transport.receive(request, self._read_answer, keep=lambda page: not page.unreadable)
+        reading.asked += not received.was_stored
+        page = KeptPage.of(received.value, place, received.at)
         if kept is not None and not page.unreadable:
-            kept.put(place, page)
+            kept.put(page)
         return page
 
     def _read_answer(self, answer: Answer) -> Page:
@@ -314,24 +321,24 @@ class BioRxivClient:
         for server in sorted(LABELS, key=lambda server: server != self.name):
             request = versions_request(server, doi, self.name)
             try:
-                page = await self.transport.send(request, self._read_answer)
+                page, received_at, _ = await self.transport.receive(request, self._read_answer)
             except SourceError as failure:
                 failed = failed or failure
                 continue
             own = [at for at, post in enumerate(page.posts) if post.doi == doi]
             if own:
                 versions = Page(tuple(page.posts[at] for at in own), tuple(page.contacts[at] for at in own))
-                now = self.transport.now()
-                preprint = whole_preprint_of(versions, server)
-                return preprint.model_copy(
-                    update={
-                        "provenance": (Provenance(source=server, request=describe(request), retrieved_at=now),),
-                        "correction_checked_at": None if preprint.correction_status == "unknown" else now,
-                    }
-                )
+                return stamped(whole_preprint_of(versions, server), request, server, received_at)
         if failed is not None:
             raise failed
         return None
+
+
+def stamped(preprint: PreprintT, request: Request, server: Server, received_at: datetime) -> PreprintT:
+    """The record with where and when it was got, and when a withdrawal was seen."""
+    origin = Provenance(source=server, request=describe(request), retrieved_at=received_at)
+    checked = None if preprint.correction_status == "unknown" else received_at
+    return preprint.model_copy(update={"provenance": (origin,), "correction_checked_at": checked})
 
 
 def _about(failed: SourceError, what: str) -> SourceError:

@@ -20,7 +20,7 @@ class Part(NamedTuple):
 
 
 # A figure is written out with its file names between these marks.
-_FLOAT = re.compile(r"O_(FIG|TBL)\b.{0,4000}?C_\1", re.S)
+_FLOAT = re.compile(r"(?:\bGraphical Abstract\s{0,4})?O_(FIG|TBL)\b.{0,4000}?C_\1", re.S)
 _HEADING_MARKS = re.compile(r"O_ST_ABS(.{1,80}?)C_ST_ABS", re.S)
 _INLINE_MARK = re.compile(r"[OC]_(?:SCPLOW|SCPCAP|INLINEFIG|ST_ABS|ST)")
 _BLOCK_MARK = re.compile(r"[OC]_(?:LIST(?![A-Za-z])|LI|TEXTBOX|BOX|TD|TR|FIG|TBL)")
@@ -30,11 +30,12 @@ _GREEK_NAMES = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu"),
     *("nu", "xi", "omicron", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega"),
 )
-_GREEK = dict(zip(_GREEK_NAMES, "αβγδεζηθικλμνξοπρστυφχψω", strict=True))
+GREEK = dict(zip(_GREEK_NAMES, "αβγδεζηθικλμνξοπρστυφχψω", strict=True))
+"""Letter of each name."""
 _SYMBOLS = {
-    **_GREEK,
-    **{name.capitalize(): letter.upper() for name, letter in _GREEK.items()},
-    **{f"var{name}": _GREEK[name] for name in ("epsilon", "theta", "phi", "rho", "pi", "kappa")},
+    **GREEK,
+    **{name.capitalize(): letter.upper() for name, letter in GREEK.items()},
+    **{f"var{name}": GREEK[name] for name in ("epsilon", "theta", "phi", "rho", "pi", "kappa")},
     "varsigma": "ς",
     "+/-": "±",
     "-/+": "∓",
@@ -91,7 +92,7 @@ def read_abstract(raw: str) -> tuple[Part, ...]:
         Part(_label(label), body)
         for label, paragraphs in parts
         if (body := "\n".join(line for line in map(clean_text, paragraphs.split("\n")) if line))
-        and (label or clean_text(body).lower() not in ("abstract", "graphical abstract"))
+        and (label or body.lower() != "abstract")
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from literature_agent.artifacts import BioRxivPreprint
 from literature_agent.sources.biorxiv.categories import folded_category
-from literature_agent.sources.biorxiv.client import Window
+from literature_agent.sources.biorxiv.client import Window, stamped, window_request
 from literature_agent.sources.biorxiv.highwire import abstract_text
 from literature_agent.sources.biorxiv.pages import KeptPage
 from literature_agent.sources.biorxiv.parse import Post, preprint_of
@@ -28,8 +28,21 @@ class Hits:
     def preprints(self, start: int, end: int) -> tuple[BioRxivPreprint, ...]:
         """Records of `order[start:end]`, one for each preprint (K061)."""
         wanted = self.order[start:end]
-        versions = _versions(self.pages, self.window, set(wanted).__contains__)
-        return tuple(preprint_of(versions[doi], self.window.server) for doi in wanted)
+        found: dict[str, list[tuple[Post, KeptPage]]] = {doi: [] for doi in wanted}
+        for page in self.pages if wanted else ():
+            for post in _posts(page, self.window):
+                if post.doi in found:
+                    found[post.doi].append((post, page))
+        return tuple(self._preprint(found[doi]) for doi in wanted)
+
+    def _preprint(self, versions: Sequence[tuple[Post, KeptPage]]) -> BioRxivPreprint:
+        _, page = max(versions, key=lambda version: version[0].age)
+        return stamped(
+            preprint_of([post for post, _ in versions], self.window.server),
+            window_request(page.place, self.window.server, ended=True),
+            self.window.server,
+            page.received_at,
+        )
 
 
 def find_hits(pages: Sequence[KeptPage], window: Window, wanted: Filter) -> Hits:
@@ -39,14 +52,16 @@ def find_hits(pages: Sequence[KeptPage], window: Window, wanted: Filter) -> Hits
     hardly more memory than a short one.
     """
     looked_at, candidates = 0, set()
-    for post in _posts(pages, window):
-        looked_at += 1
-        if _accepts(wanted, post):
-            candidates.add(post.doi)
+    for page in pages:
+        for post in _posts(page, window):
+            looked_at += 1
+            if _accepts(wanted, post):
+                candidates.add(post.doi)
     newest: dict[str, tuple[tuple[int, str], bool]] = {}
-    for post in _posts(pages, window) if candidates else ():
-        if post.doi in candidates and (post.doi not in newest or newest[post.doi][0] < post.age):
-            newest[post.doi] = post.age, _accepts(wanted, post)
+    for page in pages if candidates else ():
+        for post in _posts(page, window):
+            if post.doi in candidates and (post.doi not in newest or newest[post.doi][0] < post.age):
+                newest[post.doi] = post.age, _accepts(wanted, post)
     # What only an older version says, the preprint no longer says.
     dates = {doi: date for doi, ((_, date), accepted) in newest.items() if accepted}
     order = sorted(sorted(dates), key=lambda doi: dates[doi], reverse=True)
@@ -57,19 +72,10 @@ def _accepts(wanted: Filter, post: Post) -> bool:
     return wanted.accepts(post.title, abstract_text(post.abstract) or "")
 
 
-def _versions(pages: Iterable[KeptPage], window: Window, is_wanted: Callable[[str], bool]) -> dict[str, list[Post]]:
-    found: dict[str, list[Post]] = {}
-    for post in _posts(pages, window):
-        if is_wanted(post.doi):
-            found.setdefault(post.doi, []).append(post)
-    return found
-
-
-def _posts(pages: Iterable[KeptPage], window: Window) -> Iterator[Post]:
+def _posts(page: KeptPage, window: Window) -> Iterator[Post]:
     """The posts in the window's days and category: the server ignores some categories that it has itself."""
     first, last = window.first.isoformat(), window.last.isoformat()
-    for page in pages:
-        for post in page.posts():
-            in_days = not post.date or first <= post.date <= last
-            if in_days and (window.category is None or folded_category(post.category) == window.category):
-                yield post
+    for post in page.posts():
+        in_days = not post.date or first <= post.date <= last
+        if in_days and (window.category is None or folded_category(post.category) == window.category):
+            yield post

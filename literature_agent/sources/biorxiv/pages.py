@@ -8,6 +8,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from literature_agent.sources.biorxiv.categories import Server
@@ -32,6 +33,8 @@ class Place(NamedTuple):
 class KeptPage:
     """One page of a window; the posts of 20,000 preprints take about as many kilobytes."""
 
+    place: Place
+    received_at: datetime
     packed: bytes
     rows: int
     total: int | None
@@ -39,9 +42,9 @@ class KeptPage:
     unreadable: tuple[str, ...]
 
     @classmethod
-    def of(cls, page: Page) -> KeptPage:
+    def of(cls, page: Page, place: Place, received_at: datetime) -> KeptPage:
         plain = json.dumps(page.posts, ensure_ascii=False, separators=(",", ":")).encode()
-        return cls(zlib.compress(plain, 9), page.rows, page.total, page.category, page.unreadable)
+        return cls(place, received_at, zlib.compress(plain, 9), page.rows, page.total, page.category, page.unreadable)
 
     def posts(self) -> Iterator[Post]:
         for doi, version, date, title, abstract, *rest in json.loads(zlib.decompress(self.packed)):
@@ -72,10 +75,10 @@ class KeptPages:
             self._pages.move_to_end(place)
         return page
 
-    def put(self, place: Place, page: KeptPage) -> None:
-        known = self._pages.pop(place, None)
+    def put(self, page: KeptPage) -> None:
+        known = self._pages.pop(page.place, None)
         self._bytes += len(page.packed) - (len(known.packed) if known else 0)
-        self._pages[place] = page
+        self._pages[page.place] = page
         while self._bytes > self._most and len(self._pages) > 1:
             _, oldest = self._pages.popitem(last=False)
             self._bytes -= len(oldest.packed)

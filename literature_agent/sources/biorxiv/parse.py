@@ -132,7 +132,7 @@ def _message(answer: dict[str, Any]) -> dict[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-_NUMBER = re.compile(r"\d{1,12}|\d(?:\.\d{1,9})?[eE]\+?\d{1,2}")
+_NUMBER = re.compile(r"\d{1,12}(?:\.0)?|\d(?:\.\d{1,9})?[eE]\+?\d{1,2}")
 
 
 def _count(value: object) -> int | None:

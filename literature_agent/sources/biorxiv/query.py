@@ -15,6 +15,7 @@ from typing import TypeAlias
 from literature_agent.errors import InvalidInputError, source_error
 from literature_agent.sources._text import one_line, require_query
 from literature_agent.sources.biorxiv.categories import Server
+from literature_agent.sources.biorxiv.highwire import GREEK
 
 _DEEPEST = 50
 _SHORTEST_PREFIX = 2
@@ -28,6 +29,7 @@ _PUBMED_TAG = re.compile(
 )
 _FIELD = re.compile(r'\b(?:TITLE_ABS|TITLE|ABSTRACT|KW|ABS)\s?:\s?(?=[\w("])')
 _ACCENT = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
+_GREEK = {ord(letter): f" {name} " for name, letter in GREEK.items()}
 _NOT_A_WORD = re.compile(r"[\W_]+")
 
 
@@ -75,10 +77,11 @@ class Filter:
 
 
 def folded(text: str) -> str:
-    """Words in lower case without accents, a blank before and behind each."""
+    """Words in lower case without accents, a blank before and behind each; Greek letters by name (`TNF-α`)."""
+    folded_case = text.casefold()
     if not text.isascii():
-        text = _ACCENT.sub("", unicodedata.normalize("NFKD", text))
-    return f" {_NOT_A_WORD.sub(' ', text.casefold()).strip()} "
+        folded_case = _ACCENT.sub("", unicodedata.normalize("NFKD", folded_case)).translate(_GREEK)
+    return f" {_NOT_A_WORD.sub(' ', folded_case).strip()} "
 
 
 def read_query(query: str, source: Server) -> Filter:

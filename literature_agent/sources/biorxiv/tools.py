@@ -11,15 +11,12 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from literature_agent.artifacts import BioRxivPreprint, Provenance
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
 from literature_agent.sources._text import date_bounds, first_day, last_day, one_line
 from literature_agent.sources.biorxiv.categories import LABELS, Server, known_category
-from literature_agent.sources.biorxiv.client import BioRxivClient, Reading, Window, window_request
+from literature_agent.sources.biorxiv.client import BioRxivClient, Reading, Window
 from literature_agent.sources.biorxiv.hits import Hits, find_hits
-from literature_agent.sources.biorxiv.pages import Place
 from literature_agent.sources.biorxiv.query import read_query, refused
-from literature_agent.transport import describe
 
 MOST_RESULTS = 10_000
 
@@ -93,7 +90,7 @@ class BioRxivTools:
             reading = await self.client.read(window)
         # A long window takes seconds to filter, in which the event loop must not stand still.
         hits = await asyncio.to_thread(find_hits, reading.pages, window, wanted)
-        preprints = self._stamped(hits.preprints(offset, offset + limit), window)
+        preprints = hits.preprints(offset, offset + limit)
         total, after = len(hits.order), offset + len(preprints)
         filters = {
             "server": LABELS[name],
@@ -171,23 +168,6 @@ class BioRxivTools:
         if window.first > self.client.transport.now().date():
             found.append(f"date_from={window.first} lies in the future: nothing can have been posted yet.")
         return found
-
-    def _stamped(self, preprints: Sequence[BioRxivPreprint], window: Window) -> tuple[BioRxivPreprint, ...]:
-        """The records with where they were got, and when their withdrawal was seen."""
-        now = self.client.transport.now()
-        place = Place(window.server, window.first.isoformat(), window.last.isoformat(), window.category, 0)
-        origin = Provenance(
-            source=window.server, request=describe(window_request(place, self.client.name)), retrieved_at=now
-        )
-        return tuple(
-            preprint.model_copy(
-                update={
-                    "provenance": (origin,),
-                    "correction_checked_at": None if preprint.correction_status == "unknown" else now,
-                }
-            )
-            for preprint in preprints
-        )
 
 
 def _notice(window: Window, reading: Reading, hits: Hits, *, is_past_the_end: bool) -> str:

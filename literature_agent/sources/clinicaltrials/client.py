@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from literature_agent.artifacts import Provenance
 from literature_agent.errors import InvalidInputError, SourceError, source_error
@@ -13,7 +14,7 @@ from literature_agent.results import ErrorInfo, FetchResult
 from literature_agent.sources._text import one_line
 from literature_agent.sources.clinicaltrials.parse import NAME, Study, StudyPage, parse_page, parse_study
 from literature_agent.sources.clinicaltrials.query import Plan, refused
-from literature_agent.transport import Transport, describe
+from literature_agent.transport import A_DAY, Transport, describe
 from literature_agent.transport.messages import Answer, Request, TransientAnswer
 
 MOST_IDS = 500
@@ -56,18 +57,18 @@ def search_request(plan: Plan, *, page_size: int, token: str | None = None) -> R
     paging = [("pageSize", str(page_size))]
     paging.append(("pageToken", token) if token else ("countTotal", "true"))
     params = (*plan.params, ("fields", _FIELDS), *paging)
-    return Request(NAME, "clinicaltrials", "studies", params=params, accept="application/json")
+    return Request(NAME, "clinicaltrials", "studies", params=params, accept="application/json", max_age_s=A_DAY)
 
 
 def study_request(number: str) -> Request:
     """`GET /studies/{nctId}`, the whole record."""
-    return Request(NAME, "clinicaltrials", f"studies/{number}", accept="application/json")
+    return Request(NAME, "clinicaltrials", f"studies/{number}", accept="application/json", max_age_s=A_DAY)
 
 
 def studies_request(numbers: Sequence[str]) -> Request:
     """`GET /studies` for whole records by number. One malformed number would reject them all."""
     params = (("filter.ids", ",".join(numbers)), ("pageSize", str(len(numbers))))
-    return Request(NAME, "clinicaltrials", "studies", params=params, accept="application/json")
+    return Request(NAME, "clinicaltrials", "studies", params=params, accept="application/json", max_age_s=A_DAY)
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -163,12 +164,10 @@ class ClinicalTrialsClient:
         return Found(tuple(found.values())[:limit], total, token, tuple(warnings), failure)
 
     async def _page(self, request: Request) -> StudyPage:
-        page = await self.transport.send(request, lambda answer: parse_page(require_data(answer)))
-        return replace(page, studies=tuple(self._stamped(study, request) for study in page.studies))
-
-    def _stamped(self, study: Study, request: Request) -> Study:
-        origin = Provenance(source=NAME, request=describe(request), retrieved_at=self.transport.now())
-        return replace(study, trial=study.trial.model_copy(update={"provenance": (origin,)}))
+        page, received_at, _ = await self.transport.receive(
+            request, lambda answer: parse_page(require_data(answer)), keep=lambda page: not page.unreadable
+        )
+        return replace(page, studies=tuple(_stamped(study, request, received_at) for study in page.studies))
 
     # --- fetch
 
@@ -248,8 +247,14 @@ class ClinicalTrialsClient:
                 return None
             return parse_study(require_data(answer))
 
-        study = await self.transport.send(request, read)
-        return self._stamped(study, request) if study is not None else None
+        study, received_at, _ = await self.transport.receive(request, read)
+        return _stamped(study, request, received_at) if study is not None else None
+
+
+def _stamped(study: Study, request: Request, received_at: datetime) -> Study:
+    """The study with where and when it was got."""
+    origin = Provenance(source=NAME, request=describe(request), retrieved_at=received_at)
+    return replace(study, trial=study.trial.model_copy(update={"provenance": (origin,)}))
 
 
 def _number(text: str) -> str:
