@@ -6,8 +6,10 @@ Exit codes: 0 done (also when nothing was found), 1 failed, 2 usage or configura
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 import traceback
+from difflib import get_close_matches
 from importlib.metadata import version
 from typing import Annotated
 
@@ -16,8 +18,10 @@ from typer.exceptions import TyperException
 
 from literature_agent.cli.cite import cite
 from literature_agent.cli.doctor import doctor
+from literature_agent.cli.examples import epilog
 from literature_agent.cli.lookup import fetch, search
 from literature_agent.cli.mcp import mcp
+from literature_agent.cli.reading import read
 from literature_agent.cli.run import run
 from literature_agent.cli.screen import Screen
 from literature_agent.cli.serve import sandbox
@@ -32,19 +36,13 @@ _INTERRUPTED = 130  # what typer returns for Ctrl-C
 app = typer.Typer(
     help="Answer biomedical questions from the literature, with citations that are always real.",
     epilog="Exit codes: 0 done, 1 failed, 2 usage or configuration, 3 partial.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(run)
-app.command()(search)
-app.command()(fetch)
-app.command()(cite)
-app.command()(mcp)
-app.command()(sandbox)
-app.command()(doctor)
+for command in (run, search, fetch, read, cite, mcp, sandbox, doctor):
+    app.command(epilog=epilog(command.__name__))(command)
 
 
 def _say_version(wanted: bool) -> None:
@@ -65,7 +63,7 @@ def common(
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and give its exit code. Expected errors end in one sentence, never in a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    screen = Screen(json=_wants_json(arguments))
+    screen = Screen(json=_wants_json(arguments), lines="--jsonl" in arguments)
     try:
         code = app(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except TyperException as refused:
@@ -92,7 +90,7 @@ def _wants_json(arguments: list[str]) -> bool:
     """Whether the caller reads JSON; asked before parsing, since a usage error must be JSON too (K120)."""
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
     formats = [value for option, value in itertools.pairwise(options) if option == "--format"]
-    return "--json" in options or "--format=json" in options or "json" in formats
+    return not {"--json", "--jsonl", "--format=json"}.isdisjoint(options) or "json" in formats
 
 
 def _usage_error(screen: Screen, refused: TyperException) -> int:
@@ -103,7 +101,15 @@ def _usage_error(screen: Screen, refused: TyperException) -> int:
         sys.stderr.write(refused.format_message() + "\n")
         return USAGE
     command = context.command_path if context is not None else PROGRAM
+    message += _meant(message)
     if message.startswith("Usage:"):
         message = "No command given."
-    screen.error(InvalidInputError(message, recovery=f"See `{command} --help`."))
+    screen.error(InvalidInputError(message.replace("Value error, ", ""), recovery=f"See `{command} --help`."))
     return USAGE
+
+
+def _meant(message: str) -> str:
+    """The choice that a refused value may have meant, as a question; empty where none is near."""
+    refused = re.search(r"'([^']*)' is not one of (.*)", message)
+    near = get_close_matches(refused[1], re.findall(r"'([^']+)'", refused[2]), n=1) if refused else []
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -49,9 +49,10 @@ def doctor(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Check settings, sources, model and cache, and say what to do about each finding.
+    """Check settings, sources, model and cache on this machine.
 
-    Shows no key, only whether one is set. Exit code 0 unless the configuration is broken (2).
+    Says what to do about each finding. Shows no key, only whether one is set. Exit code 0 unless the configuration is
+    broken (2).
     """
     screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     with screen.logging():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,10 +21,20 @@ from literature_agent.cli.options import (
     Verbose,
     read_list,
     read_types,
+    source_names,
 )
 from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.errors import InvalidInputError
 
-SourceName = Annotated[str, typer.Argument(help="Name of the source: pubmed, europepmc ...; search also takes `all`.")]
+if TYPE_CHECKING:
+    from literature_agent.results import SearchResult
+
+SourceName = Annotated[
+    str,
+    typer.Argument(
+        help="Name of the source: pubmed, europepmc ...; search also takes `all`.", autocompletion=source_names
+    ),
+]
 
 _SEARCH_CODES = {"ok": 0, "empty": 0, "failed": 1, "partial": 3}
 
@@ -40,6 +50,7 @@ def search(
     languages: Languages = None,
     publication_types: PublicationTypes = None,
     sort: Annotated[str | None, typer.Option(help="Order of the hits, as the source names it.")] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="One artifact a line, as JSON; all else on stderr.")] = False,
     use_sandbox: UseSandbox = False,
     corpus: CorpusFolder = None,
     json: Json = False,
@@ -48,7 +59,9 @@ def search(
     no_color: NoColor = False,
 ) -> int:
     """Search one source."""
-    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    if json and jsonl:
+        raise InvalidInputError("--json and --jsonl contradict each other.", recovery="Give one of them.")
+    screen = Screen(json=json or jsonl, lines=jsonl, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
         from literature_agent.api import search_sync
 
@@ -66,7 +79,11 @@ def search(
             **own,
         )
         screen.note(opened.note)
-        if json:
+        if jsonl:
+            for artifact in result.artifacts:
+                screen.document(artifact.model_dump(mode="json"))
+            _say_beside(screen, result)
+        elif json:
             screen.document(result.model_dump(mode="json"))
         else:
             from literature_agent.render import render_search_text
@@ -76,6 +93,16 @@ def search(
             label = "All sources" if is_all else find_source(source, opened.settings).label
             screen.result(render_search_text(label, result, width=screen.width))
     return _SEARCH_CODES[result.status]
+
+
+def _say_beside(screen: Screen, result: SearchResult) -> None:
+    """On stderr, what the lines of artifacts have no place for."""
+    total = "an unknown number" if result.total is None else str(result.total)
+    screen.note(f"{result.status}, {result.returned} of {total} hits.")
+    for sentence in (*result.warnings, result.notice, result.error and result.error.message):
+        screen.note(sentence or "")
+    if result.next_page is not None:
+        screen.note(f"Next page: --page {result.next_page}")
 
 
 def fetch(

@@ -8,6 +8,15 @@ from typing import Annotated
 
 import typer
 
+
+def source_names(incomplete: str) -> list[str]:
+    """Names of sources that a shell completes, also the last of `pubmed,eu`."""
+    from literature_agent.sources import SOURCES
+
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{source.name}" for source in SOURCES if source.name.startswith(last)]
+
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout; errors too.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="The log of this program on stderr.")]

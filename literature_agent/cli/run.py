@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import signal
+import sys
+import tempfile
 import threading
+import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.files import output_file, read_searches
+from literature_agent.cli.files import name_for, output_file, read_searches
+from literature_agent.cli.forms import (
+    BIBLIOGRAPHIES,
+    SUFFIXES,
+    Format,
+    check_log_files,
+    document_of,
+    failure_of,
+    format_of,
+    rendered,
+    rendered_log,
+)
 from literature_agent.cli.options import (
     CorpusFolder,
     DateFrom,
@@ -28,9 +41,10 @@ from literature_agent.cli.options import (
     Verbose,
     read_list,
     read_types,
+    source_names,
 )
-from literature_agent.cli.screen import Screen, color_wanted, error_document, to_json
-from literature_agent.errors import ErrorKind, InvalidInputError, LiteratureError, source_error
+from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pydantic_ai import CancellationToken
@@ -44,37 +58,16 @@ NO_MODEL = (
 EXIT_CODES = {"complete": 0, "no_evidence": 0, "failed": 1, "partial": 3}
 
 
-class Format(StrEnum):
-    text = "text"
-    markdown = "markdown"
-    json = "json"
-    bibtex = "bibtex"
-    ris = "ris"
-    csl_json = "csl-json"
-    nbib = "nbib"
-
-
-BIBLIOGRAPHIES = frozenset({Format.bibtex, Format.ris, Format.csl_json, Format.nbib})
-"""Of the works that the answer cites; its prose is not in them."""
-
-_SUFFIXES = {
-    Format.text: ".txt",
-    Format.markdown: ".md",
-    Format.bibtex: ".bib",
-    Format.ris: ".ris",
-    Format.csl_json: ".csl.json",
-    Format.nbib: ".nbib",
-    Format.json: ".json",
-}
-
-
 def run(
-    question: Annotated[str, typer.Argument(help="The question, in words.")],
+    question: Annotated[str, typer.Argument(help="The question, in words; `-` reads it from standard input.")],
     model: Annotated[
         str | None,
         typer.Option(help="Model as provider:name, or `extractive` (no language model; the default)."),
     ] = None,
-    sources: Annotated[str | None, typer.Option(metavar="A,B", help="Sources to ask (those of the settings).")] = None,
+    sources: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Sources to ask (those of the settings).", autocompletion=source_names),
+    ] = None,
     date_from: DateFrom = None,
     date_to: DateTo = None,
     since_entry_date: SinceEntryDate = None,
@@ -92,6 +85,11 @@ def run(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the answer to this file, or into this folder.")
     ] = None,
+    open_report: Annotated[bool, typer.Option("--open", help="Show the HTML report in a browser.")] = False,
+    search_log: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Also write the search log: .md, .csv, .json, or the flow diagram: .svg."),
+    ] = None,
     use_sandbox: UseSandbox = False,
     corpus: CorpusFolder = None,
     json: Json = False,
@@ -107,8 +105,16 @@ def run(
         raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
     if deadline is not None and not deadline > 0:
         raise InvalidInputError(f"--deadline {deadline} is no time to work in.", recovery="Give seconds above 0.")
-    form = format or _format_of(output) or (Format.json if json else Format.text)
-    file = None if output is None else output_file(output, question, _SUFFIXES[form])
+    asked = None if output is None else format_of(output)
+    form = format or (Format.html if open_report else asked) or (Format.json if json else Format.text)
+    if open_report and form is not Format.html:
+        raise InvalidInputError(
+            f"--open shows the HTML report, and --format {form} is another form.",
+            recovery="Leave --format out, or give --format html.",
+        )
+    question = _read_question(question)
+    file = None if output is None else output_file(output, question, SUFFIXES[form])
+    check_log_files(search_log or ())
     given = None if searches is None else read_searches(searches)
     screen = Screen(
         json=json or (form is Format.json and file is None),
@@ -117,9 +123,13 @@ def run(
         color=color_wanted(no_color),
     )
     with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
+        import pydantic_ai
+
         from literature_agent.api import aggregate_sync
         from literature_agent.outputs import Budget
 
+        # Its banner for developers has no place among the lines of this program.
+        pydantic_ai.BANNER_ENABLED = False
         limits = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
         no_model = model is None and opened.settings.model is None
         notes = (opened.note, NO_MODEL if no_model else "")
@@ -140,71 +150,70 @@ def run(
                 on_event=listen,
                 cancellation_token=token,
             )
-    _write(screen, answer, form, file)
+    if open_report and file is None:
+        file = _report_file(question)
+    if _write(screen, answer, form, file) and open_report and file is not None:
+        _show(screen, file)
+    for log in search_log or ():
+        _saved(screen, log, rendered_log(answer, log))
     return EXIT_CODES[answer.status]
 
 
-def _format_of(output: Path | None) -> Format | None:
-    if output is None:
-        return None
-    return next((form for form, suffix in _SUFFIXES.items() if output.name.lower().endswith(suffix)), None)
+def _read_question(given: str) -> str:
+    """The question itself; `-` reads it from standard input.
+
+    Raises:
+        InvalidInputError: standard input is not UTF-8 text.
+    """
+    if given != "-":
+        return given
+    from literature_agent.outputs import MAX_QUESTION_CHARACTERS
+
+    # A character of UTF-8 has at most four bytes: more than this is too long in any case, and may have no end.
+    read = sys.stdin.buffer.read(4 * MAX_QUESTION_CHARACTERS + 4)
+    try:
+        return read.decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise InvalidInputError(
+            "The question on standard input is not UTF-8 text.", recovery="Save it as UTF-8."
+        ) from None
 
 
-def _write(screen: Screen, answer: LiteratureAggregationOutput, form: Format, file: Path | None) -> None:
-    if file is not None:
-        try:
-            file.write_text(_rendered(answer, form, 80), encoding="utf-8")
-            screen.note(f"Written to {file}.")
-        except OSError as refused:
-            # The answer is paid for: it goes to stdout rather than nowhere.
-            screen.note(f"{str(file)!r} can't be written ({refused.strerror}); the answer follows on stdout.")
-            file = None
+def _report_file(question: str) -> Path:
+    """A file for a report that is only to be looked at, in a folder of its own that only this user can enter."""
+    return Path(tempfile.mkdtemp(prefix="literature-agent-")) / name_for(question, ".html")
+
+
+def _write(screen: Screen, answer: LiteratureAggregationOutput, form: Format, file: Path | None) -> bool:
+    """Write the answer where it is wanted, and say whether that is `file`."""
+    written = file is not None and _saved(screen, file, rendered(answer, form, 80))
     if screen.json:
-        screen.document(_document(answer))
-    elif file is None:
-        screen.result(_rendered(answer, form, screen.width))
+        screen.document(document_of(answer))
+    elif not written:
+        # The answer is paid for: where it can't be saved it goes to stdout rather than nowhere.
+        screen.result(rendered(answer, form, screen.width))
     if form in BIBLIOGRAPHIES and not screen.json:
         # A bibliography has no place to say how the run ended.
         if answer.status == "failed":
-            screen.error(_failure(answer))
+            screen.error(failure_of(answer))
         elif answer.status != "complete":
             screen.note(f"The answer's status is {answer.status}.")
+    return written
 
 
-def _rendered(answer: LiteratureAggregationOutput, form: Format, width: int) -> str:
-    from literature_agent.render import render_answer_markdown, render_answer_text
-
-    if form is Format.json:
-        return to_json(_document(answer))
-    if form in BIBLIOGRAPHIES:
-        from literature_agent.render.formats import numbered_works, render_bibliography
-
-        return render_bibliography(numbered_works(answer), form.value)
-    return render_answer_markdown(answer) if form is Format.markdown else render_answer_text(answer, width=width)
+def _saved(screen: Screen, file: Path, text: str) -> bool:
+    try:
+        file.write_text(text, encoding="utf-8", newline="")
+    except OSError as refused:
+        screen.note(f"{str(file)!r} can't be written: {refused.strerror}.")
+        return False
+    screen.note(f"Written to {file}.")
+    return True
 
 
-def _document(answer: LiteratureAggregationOutput) -> dict[str, Any]:
-    """The answer as JSON; one that failed carries `error` too, like every failure in JSON mode."""
-    from literature_agent.render import answer_document
-
-    document = answer_document(answer)
-    return {**error_document(_failure(answer)), **document} if answer.status == "failed" else document
-
-
-def _failure(answer: LiteratureAggregationOutput) -> LiteratureError:
-    """Why no source answered. The kind is that of the failed searches where it is one and the same."""
-    from literature_agent.agents.models import EXTRACTIVE_NOTE
-
-    why = [answer.summary, *(limit for limit in answer.limitations if limit != EXTRACTIVE_NOTE)]
-    kinds = {record.reason.removeprefix(f"{record.source}_") for record in answer.search_log if record.reason}
-    known: tuple[ErrorKind, ...] = get_args(ErrorKind)
-    kind: ErrorKind = next((one for one in known if kinds == {one}), "unreachable")
-    return source_error(
-        "request",
-        kind,
-        " ".join(dict.fromkeys(why)),
-        recovery="See what answers with `literature-agent doctor`.",
-    )
+def _show(screen: Screen, file: Path) -> None:
+    if not webbrowser.open(file.absolute().as_uri()):
+        screen.note(f"No browser could be started; open {file} yourself.")
 
 
 @contextmanager

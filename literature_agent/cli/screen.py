@@ -27,6 +27,8 @@ class Screen:
     """The two streams, and how the caller wants them."""
 
     json: bool = False
+    lines: bool = False
+    """JSON documents on one line each."""
     quiet: bool = False
     verbose: bool = False
     color: bool = True
@@ -41,8 +43,8 @@ class Screen:
         _write(sys.stdout, text if text.endswith("\n") else text + "\n")
 
     def document(self, document: Mapping[str, Any]) -> None:
-        """The result as one JSON document, on stdout."""
-        _write(sys.stdout, to_json(document, sys.stdout.encoding))
+        """The result as one JSON document, on stdout; with `lines` one of several, on a line of its own."""
+        _write(sys.stdout, to_json(document, sys.stdout.encoding, indent=None if self.lines else 2))
 
     def note(self, sentence: str) -> None:
         """Something worth knowing beside the result, on stderr; not with `--quiet`, nor if it is empty."""
@@ -58,41 +60,33 @@ class Screen:
 
     @contextmanager
     def progress(self, *notes: str) -> Iterator[Callable[[Event], None]]:
-        """A listener that shows the events of a run on stderr, one line each, live where that is a terminal.
+        """A listener that shows the events of a run on stderr: live where that is a terminal.
 
-        `notes` come before the first event: a run that is refused at once says only why.
+        Elsewhere it says the notes and what failed; with `verbose` every event, a line each. `notes` come before the
+        first event: a run that is refused at once says only why.
         """
-        started = time.monotonic()
         waiting = [note for note in notes if note]
-
-        def line(event: Event) -> str:
-            return f"[{time.monotonic() - started:5.1f} s] {_safe(event.text)}"
-
         if self.quiet:
             yield lambda event: None
-        elif not sys.stderr.isatty():
+        elif self.verbose or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+            started = time.monotonic()
+            every = self.verbose or sys.stderr.isatty()
 
             def tell(event: Event) -> None:
                 while waiting:
                     self.note(waiting.pop(0))
-                self.note(line(event))
+                if every or event.kind in ("source_failed", "budget"):
+                    self.note(f"[{time.monotonic() - started:5.1f} s] {event.text}")
 
             yield tell
         else:
             from rich.console import Console
-            from rich.text import Text
+
+            from literature_agent.cli.live import LiveView
 
             console = Console(stderr=True, no_color=not self.color, highlight=False)
-            with console.status(Text("Working"), spinner="dots") as status:
-
-                def show(event: Event) -> None:
-                    # `Text`, so that nothing in a query is read as rich markup.
-                    while waiting:
-                        console.print(Text(_safe(waiting.pop(0))))
-                    console.print(Text(line(event), style="dim"))
-                    status.update(Text(_safe(event.text)))
-
-                yield show
+            with LiveView(console, waiting).shown() as view:
+                yield view
 
     @contextmanager
     def logging(self) -> Iterator[None]:
@@ -141,10 +135,10 @@ def sentence_of(error: LiteratureError) -> str:
     return " ".join(part for part in (message, error.recovery) if part)
 
 
-def to_json(document: Mapping[str, Any], encoding: str | None = "utf-8") -> str:
-    """The document as indented JSON text, in ASCII where `encoding` is not UTF-8."""
+def to_json(document: Mapping[str, Any], encoding: str | None = "utf-8", *, indent: int | None = 2) -> str:
+    """The document as JSON text, indented or on one line, in ASCII where `encoding` is not UTF-8."""
     unicode_ok = (encoding or "").lower().replace("-", "") in ("utf8", "utf8sig")
-    return json.dumps(document, ensure_ascii=not unicode_ok, indent=2) + "\n"
+    return json.dumps(document, ensure_ascii=not unicode_ok, indent=indent) + "\n"
 
 
 def _safe(text: str) -> str:

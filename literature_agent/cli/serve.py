@@ -19,8 +19,9 @@ def sandbox(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Serve invented papers, or those of a folder, in the form of the real services, on this machine only.
+    """Serve invented papers, or those of a folder, on this machine.
 
+    They are served in the form of the real services.
     Prints the settings that point a client at it, and serves until Ctrl-C.
     """
     screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))

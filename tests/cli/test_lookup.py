@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import TypeAdapter
 
+from literature_agent.artifacts import Artifact, CitationArtifact
 from literature_agent.results import FetchResult, SearchResult
 from literature_agent.sandbox import SandboxServer
 
 from .conftest import Run
+
+ARTIFACT: TypeAdapter[CitationArtifact] = TypeAdapter(Artifact)
 
 
 def test_search_prints_what_was_understood_and_an_entry_for_each_hit(cli: Run, server: SandboxServer) -> None:
@@ -36,6 +40,26 @@ def test_search_json_reads_back_as_the_result(cli: Run, server: SandboxServer) -
     result = SearchResult.model_validate(cli("search", "europepmc", "metformin", "--json").document)
     assert result.status == "ok"
     assert result.returned == len(result.artifacts) > 0
+
+
+def test_jsonl_is_one_artifact_a_line_and_nothing_else(cli: Run, server: SandboxServer) -> None:
+    done = cli("search", "pubmed", "metformin", "--jsonl", "--max-results", "3")
+    assert done.code == 0
+    hits = [ARTIFACT.validate_json(line) for line in done.out.splitlines()]
+    assert [hit.kind for hit in hits] == ["link:cite:pubmed:full"] * 3
+    assert "ok, 3 of " in done.err
+    assert "Next page: --page 3" in done.err
+    assert cli("search", "pubmed", "zzqxblorptine", "--jsonl").out == ""
+
+
+def test_in_jsonl_an_error_is_a_line_too(cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """K120."""
+    monkeypatch.setenv("LITERATURE_AGENT_RETRY_ATTEMPTS", "1")
+    server.faults.set("eutils", "server_error")
+    done = cli("search", "pubmed", "metformin", "--jsonl")
+    assert done.code == 1
+    assert done.out.count("\n") == 1
+    assert done.document["error"]["reason"] == "pubmed_unreachable"
 
 
 def test_nothing_found_is_done(cli: Run, server: SandboxServer) -> None:

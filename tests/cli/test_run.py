@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import webbrowser
 from pathlib import Path
 
 import pytest
@@ -32,11 +35,13 @@ def test_the_packaged_sandbox_answers_the_question_of_the_readme(cli: Run) -> No
     assert "are SYNTHETIC" in done.out
     assert "No language model was used" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
-    # Notes and one line for each event on stderr, none of the answer there.
+    # The notes on stderr, no progress where no terminal is, and none of the answer.
     assert "invented papers" in done.err
     assert "it is not a language model" in done.err
-    assert "PubMed" in done.err
-    assert "Summary" not in done.err
+    assert done.err.count("\n") == 2
+    assert "\x1b" not in done.out + done.err
+    # With --verbose a line for each event.
+    assert "PubMed: 10 of 10, 10 new" in cli("run", "--sandbox", QUESTION, "--verbose").err
 
 
 def test_json_is_one_document_that_rebuilds_answer_and_registry(cli: Run, server: SandboxServer) -> None:
@@ -127,13 +132,81 @@ def test_a_used_up_budget_is_a_partial_answer(cli: Run, server: SandboxServer) -
 def test_the_answer_is_written_to_a_file_in_the_form_of_its_suffix(
     cli: Run, server: SandboxServer, tmp_path: Path
 ) -> None:
-    for suffix, start in ((".md", f"# {QUESTION}\n"), (".json", "{\n")):
+    for suffix, start in ((".md", f"# {QUESTION}\n"), (".json", "{\n"), (".html", "<!doctype html>\n")):
         file = tmp_path / f"answer{suffix}"
         done = cli("run", QUESTION, "--output", str(file))
         assert (done.code, done.out) == (0, "")
         assert file.read_text(encoding="utf-8").startswith(start)
         assert f"Written to {file}." in done.err
     assert "run_id" in json.loads((tmp_path / "answer.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The addresses that would have been opened."""
+    opened: list[str] = []
+
+    def open_(address: str) -> bool:
+        opened.append(address)
+        return len(opened) == 1
+
+    monkeypatch.setattr(webbrowser, "open", open_)
+    return opened
+
+
+def test_open_shows_the_report_of_a_file(cli: Run, server: SandboxServer, tmp_path: Path, browser: list[str]) -> None:
+    file = tmp_path / "answer.html"
+    assert cli("run", QUESTION, "--open", "--output", str(file)).code == 0
+    assert browser == [file.as_uri()]
+    assert QUESTION in file.read_text(encoding="utf-8")
+    again = cli("run", QUESTION, "--open", "--output", str(file))
+    assert f"No browser could be started; open {file} yourself." in again.err
+
+
+def test_open_without_a_file_makes_one_that_only_its_owner_can_see(
+    cli: Run, server: SandboxServer, tmp_path: Path, browser: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K122: its name is made of the question."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done = cli("run", "Does metformin / slow? decline", "--open", "--json")
+    assert done.document["status"] == "complete"
+    (file,) = tmp_path.rglob("*.html")
+    assert file.name == "does-metformin-slow-decline.html"
+    assert browser == [file.as_uri()]
+    if os.name == "posix":
+        assert file.parent.stat().st_mode & 0o077 == 0
+
+
+def test_the_search_log_is_written_beside_the_answer(cli: Run, server: SandboxServer, tmp_path: Path) -> None:
+    files = [tmp_path / f"log{suffix}" for suffix in (".md", ".csv", ".json", ".svg")]
+    done = cli("run", QUESTION, "--json", *(part for file in files for part in ("--search-log", str(file))))
+    markdown, table, document, drawing = (file.read_bytes().decode("utf-8") for file in files)
+    assert markdown.startswith(f"# Search log: {QUESTION}\n")
+    assert table.count("\r\n") == len(done.document["search_log"]) + 1
+    assert json.loads(document)["flow"] == done.document["flow"]
+    assert drawing.startswith("<svg ")
+    assert done.err.count("Written to") == 4
+
+
+@pytest.mark.parametrize("given", [QUESTION, f"\ufeff{QUESTION}\r\n\r\n"])
+def test_the_question_is_read_from_standard_input(
+    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given.encode())))
+    assert cli("run", "-", "--json").document["question"] == QUESTION
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [(b"", "The question is empty."), (b"\xff\xfe", "is not UTF-8 text"), (b"x" * 80_010, "characters")],
+)
+def test_a_bad_question_on_standard_input_is_refused(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, given: bytes, said: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+    done = cli("run", "-")
+    assert done.code == 2
+    assert said in done.err
 
 
 def test_json_on_stdout_and_markdown_in_a_file_go_together(cli: Run, server: SandboxServer, tmp_path: Path) -> None:

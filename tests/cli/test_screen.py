@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,8 +18,17 @@ from literature_agent.custody import Event
 from literature_agent.sandbox import SandboxServer
 
 
-def test_without_a_terminal_each_event_is_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_only_the_notes_and_what_failed_are_said(capsys: pytest.CaptureFixture[str]) -> None:
     with Screen().progress("A note.") as listen:
+        listen(Event(kind="started", text="Model extractive"))
+        listen(Event(kind="search_finished", text="PubMed: 3 of 3, 3 new"))
+        listen(Event(kind="source_failed", text="PubMed failed: \x1b[31mno\nanswer"))
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.partition("] ")[2] or line for line in lines] == ["A note.", "PubMed failed: [31mno answer"]
+
+
+def test_verbose_shows_each_event_as_one_plain_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Screen(verbose=True).progress("A note.") as listen:
         listen(Event(kind="started", text="Searching [bold]x[/bold]\x1b[31m\nnow"))
         listen(Event(kind="finished", text="Finished"))
     lines = capsys.readouterr().err.splitlines()
@@ -37,26 +48,96 @@ def test_a_run_that_is_refused_at_once_shows_no_note(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
-def test_on_a_terminal_progress_is_live_and_text_stays_text() -> None:
+LIVE = """
+from literature_agent.custody import Event
+from literature_agent.cli.screen import Screen
+
+query = "\\x1b[35m[bold]x[/bold] " * 20
+with Screen(color={color}).progress("A note.") as listen:
+    listen(Event(kind="started", text="Model m"))
+    for name in ("PubMed", "Europe PMC", "ClinicalTrials.gov"):
+        listen(Event(kind="search_started", text=f"{{name}}: {{query}}", source=name, search_id=name))
+    listen(Event(kind="search_progress", text="day 3 of 30", source="PubMed", search_id="PubMed"))
+    listen(Event(kind="search_finished", text="PubMed: 10 of 153, 8 new", source="PubMed", search_id="PubMed",
+                 status="ok", found=10, new=8))
+    listen(Event(kind="source_failed", text="Europe PMC failed: no answer", source="x", search_id="Europe PMC",
+                 status="failed"))
+    listen(Event(kind="fetch_finished", text="PubMed: 4 records read", source="PubMed", found=4))
+"""
+
+
+def _on_a_terminal(columns: int, *, color: bool = True, **environment: str) -> str:
+    """What the live view writes to a terminal of that width, as it came."""
     import pty
 
-    code = (
-        "from literature_agent.custody import Event\n"
-        "from literature_agent.cli.screen import Screen\n"
-        "with Screen().progress('A note.') as listen:\n"
-        "    listen(Event(kind='started', text='[bold]x[/bold] \\x1b[35m'))\n"
-    )
     ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80"}
-    environment.pop("NO_COLOR", None)
-    subprocess.run([sys.executable, "-c", code], stderr=theirs, check=True, env=environment, timeout=60)
+    inherited = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
+    subprocess.run(
+        [sys.executable, "-c", LIVE.format(color=color)],
+        stderr=theirs,
+        check=True,
+        env={**inherited, "TERM": "xterm", "COLUMNS": str(columns), "PYTHONUTF8": "1", **environment},
+        timeout=60,
+    )
     os.close(theirs)
-    shown = os.read(ours, 100_000).decode()
+    shown = b""
+    # On Linux, reading a terminal whose other end is closed fails when all is read.
+    with contextlib.suppress(OSError):
+        while part := os.read(ours, 65536):
+            shown += part
     os.close(ours)
-    assert "A note." in shown
-    assert "[bold]x[/bold] [35m" in shown
-    assert "\x1b[35m" not in shown
+    return shown.decode()
+
+
+def _screen_of(written: str) -> list[str]:
+    """The lines that stay on the screen: what was wiped is gone, colours are left out."""
+    lines: list[str] = [""]
+    at = 0
+    for piece in re.split(r"(\x1b\[[0-9;?]*[A-Za-z]|\r\n|\r|\n)", written):
+        if piece in ("\n", "\r\n"):
+            at += 1
+            lines += [""] * (at + 1 - len(lines))
+        elif piece == "\x1b[2K":
+            lines[at] = ""
+        elif up := re.fullmatch(r"\x1b\[(\d*)A", piece):
+            at = max(0, at - int(up[1] or 1))
+        elif not piece.startswith("\x1b") and piece != "\r":
+            lines[at] += piece
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_on_a_terminal_each_search_is_one_line_that_stays_when_it_has_ended() -> None:
+    written = _on_a_terminal(80)
+    lines = _screen_of(written)
+    assert [line[:46].rstrip() for line in lines] == [
+        "A note.",
+        "· Model m",
+        "✓ PubMed             10 of 153, 8 new  [35m[bo",
+        "✗ Europe PMC         no answer",
+        "· PubMed             4 records read",
+    ]
+    assert max(map(len, lines)) <= 80
+    # While it ran, the search that had not ended stood below, with its progress.
+    assert "day 3 of 30" in written
+    assert "ClinicalTrials.gov" in written
+    # Nothing in a query is a control code or markup, and no line wraps.
+    assert "\x1b[35m" not in written
+    assert "[bold]" in written
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_no_colour_is_sent_where_none_is_wanted() -> None:
+    colours = r"\x1b\[[0-9;]*3[0-7][0-9;]*m"
+    assert re.search(colours, _on_a_terminal(80))
+    assert not re.search(colours, _on_a_terminal(80, color=False))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_a_terminal_that_can_only_print_gets_plain_lines() -> None:
+    written = _on_a_terminal(80, TERM="dumb")
+    assert "\x1b" not in written
+    assert written.count("\n") == 9
 
 
 def test_colour_is_off_by_option_and_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
