@@ -64,7 +64,7 @@ def cite(
 
     screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     form = find_format(format)
-    run = None if run_file is None else _read_run(run_file)
+    run = None if run_file is None else read_run(run_file)
     if not ids and run is None:
         raise InvalidInputError("Nothing to cite.", recovery="Give identifiers, or --from with a saved run.")
     if ids:
@@ -120,7 +120,7 @@ class _Listed:
     failed: dict[str, ErrorInfo] = field(default_factory=dict)
 
 
-def _read_run(path: Path) -> LiteratureAggregationOutput:
+def read_run(path: Path) -> LiteratureAggregationOutput:
     """The answer in a file that `run --json` wrote, with its registry.
 
     Raises:

@@ -7,6 +7,7 @@ control a terminal or become markup.
 from __future__ import annotations
 
 from literature_agent.render._bibliography import bibliography_entry, bibliography_entry_markdown
+from literature_agent.render._full_text import render_full_text
 from literature_agent.render._json import answer_document
 from literature_agent.render._layout import render_answer_markdown, render_answer_text, wrapped
 from literature_agent.render._numbering import UNKNOWN_REFERENCE
@@ -28,6 +29,7 @@ __all__ = [
     "render_answer_markdown",
     "render_answer_text",
     "render_fetch_text",
+    "render_full_text",
     "render_notebook_html",
     "render_search_text",
     "render_text",

@@ -1,0 +1,62 @@
+"""`read`: the open full text of one article."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from literature_agent.cli.corpus import open_settings
+from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
+from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.errors import InvalidInputError
+
+FAILED = 1
+
+
+def read(
+    id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="PMID, PMCID, DOI or preprint id; with --from a reference of the run."),
+    ],
+    sections: Annotated[
+        str, typer.Option("--sections", metavar="A;B", help="Headings wanted, separated by semicolons.")
+    ] = "",
+    outline: Annotated[bool, typer.Option("--outline", help="Headings with their length instead of the text.")] = False,
+    max_characters: Annotated[
+        int | None, typer.Option("--max-characters", min=1, help="Most characters of section text.")
+    ] = None,
+    run_file: Annotated[
+        Path | None, typer.Option("--from", metavar="RUN.json", help="A run saved with `run --json`.")
+    ] = None,
+    use_sandbox: UseSandbox = False,
+    corpus: CorpusFolder = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
+) -> int:
+    """Print the open full text of one article, or say why there is none and which routes were tried.
+
+    Exit code 1 if there is no text to read.
+    """
+    from literature_agent.api import read_sync
+    from literature_agent.cli.cite import read_run
+    from literature_agent.render import render_full_text
+
+    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    if not id.strip():
+        raise InvalidInputError("No article is named.", recovery="Give a PMID, PMCID or DOI.")
+    registry = None if run_file is None else read_run(run_file).registry
+    wanted = [name.strip() for name in sections.split(";") if name.strip()]
+    with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
+        screen.note(opened.note)
+        full = read_sync(
+            id, sections=wanted or None, max_characters=max_characters, registry=registry, settings=opened.settings
+        )
+    if json:
+        screen.document(full.model_dump(mode="json"))
+    else:
+        screen.result(render_full_text(full, outline=outline, width=screen.width))
+    return 0 if full.available else FAILED
