@@ -61,9 +61,9 @@ def clean_text(text: str) -> str:
 
     Superscripts are written as `superscript` does.
     """
-    # Most strings of a record: printable, so without controls and any white space but U+0020; nothing is to be changed.
-    if text.isprintable() and "<" not in text and "&" not in text and "  " not in text:
-        return text.strip()
+    # Most strings of a record: printable, so without controls and any white space but U+0020.
+    if "<" not in text and "&" not in text and text.isprintable():
+        return " ".join(text.split()) if "  " in text else text.strip()
     if "<" in text:
         text = _strip_tags(text)
     if "&" in text:

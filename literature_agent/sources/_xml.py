@@ -103,7 +103,10 @@ def text_of(element: etree._Element | None) -> str:
     if element is None:
         return ""
     if len(element) == 0:
-        return clean_text(element.text) if element.text else ""
+        text = element.text
+        if text and not text.isalnum():  # a bare word or number, as most are, has nothing to clean
+            return clean_text(text)
+        return text or ""
     parts: list[str] = []
     _collect(element, parts)
     return clean_text("".join(parts))

@@ -69,7 +69,7 @@ def _record(node: etree._Element) -> DetailedArticle:
     fields["first_author"] = first_author_of([Author(**named)]) if named else None
     if pmcid:
         fields.setdefault("related", []).append({"relation": "pmc_copy", "pmcid": pmcid})
-    return DetailedArticle.model_validate(fields)
+    return DetailedArticle.model_validate(fields, by_alias=False, by_name=True)
 
 
 # --- journal articles -------------------------------------------------------------------------------------------------
@@ -216,19 +216,19 @@ def _authors(author_list: etree._Element) -> list[Fields]:
     fields: Fields = {}
     for part in author_list.iter(*_AUTHOR_TAGS):
         tag = part.tag
-        if tag == "Author":
+        if name := _AUTHOR_PARTS.get(tag):
+            if text := text_of(part):
+                fields[name] = text
+        elif tag == "Affiliation":
+            if text := text_of(part):
+                fields.setdefault("affiliations", []).append(text)
+        elif tag == "Author":
             fields = {}
             # `N` marks an old spelling, kept by NLM beside the corrected one.
             if part.get("ValidYN", "Y") == "Y":
                 authors.append(fields)
-        elif tag == "Identifier":
-            if part.get("Source") == "ORCID" and (orcid := _ORCID.search(part.text or "")):
-                fields.setdefault("orcid", "-".join(orcid.groups()).upper())
-        elif text := text_of(part):
-            if tag == "Affiliation":
-                fields.setdefault("affiliations", []).append(text)
-            else:
-                fields[_AUTHOR_PARTS[tag]] = text
+        elif part.get("Source") == "ORCID" and (orcid := _ORCID.search(part.text or "")):
+            fields.setdefault("orcid", "-".join(orcid.groups()).upper())
     return [fields for fields in authors if fields]
 
 
