@@ -1,0 +1,1 @@
+"""Measurements and trials of the package; no part of what is installed."""
