@@ -101,11 +101,28 @@ def _usage_error(screen: Screen, refused: TyperException) -> int:
         sys.stderr.write(refused.format_message() + "\n")
         return USAGE
     command = context.command_path if context is not None else PROGRAM
+    message = _plain(message)
     message += _meant(message)
     if message.startswith("Usage:"):
         message = "No command given."
-    screen.error(InvalidInputError(message.replace("Value error, ", ""), recovery=f"See `{command} --help`."))
+    screen.error(InvalidInputError(message, recovery=f"See `{command} --help`."))
     return USAGE
+
+
+# How pydantic, which reads the values for typer, says what a value should be, and how a person does.
+_SAID = (
+    (re.compile(r"Value error, "), ""),
+    (re.compile(r"Input should be a valid integer\b.*"), "write a whole number."),
+    (re.compile(r"Input should be a valid number\b.*"), "write a number."),
+    (re.compile(r"Input should be greater than or equal to (\S+)"), r"write \1 or more."),
+    (re.compile(r"Input should be less than or equal to (\S+)"), r"write \1 or less."),
+)
+
+
+def _plain(message: str) -> str:
+    for pattern, said in _SAID:
+        message = pattern.sub(said, message)
+    return message
 
 
 def _meant(message: str) -> str:

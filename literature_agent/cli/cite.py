@@ -56,9 +56,9 @@ def cite(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Print a bibliography: one entry for each work, in the order asked.
+    """Print a bibliography, one entry for each work.
 
-    Exit code 3 if only some of what was asked could be cited.
+    The entries stand in the order asked. Exit code 3 if only some of what was asked could be cited.
     """
     from literature_agent.render.formats import find_format, numbered_works
 

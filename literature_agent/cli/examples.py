@@ -12,7 +12,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "search": (
         'search pubmed "metformin[ti] AND dementia[mh]" --since 2020',
-        'search all "metformin dementia" --jsonl > hits.jsonl',
+        'search europepmc "metformin dementia" --jsonl > hits.jsonl',
     ),
     "fetch": (
         "fetch pubmed 90000101 10.5555/synthetic.90000102",
@@ -22,6 +22,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "read PMC90000101 --sandbox --outline",
         'read 90000101 --sandbox --sections "Methods;Results"',
     ),
+    "read": ("read 10.5555/synthetic.90000101 --outline",),
     "cite": (
         "cite 90000101 90000102 --format bibtex",
         "cite --from run.json --format vancouver",

@@ -37,9 +37,9 @@ def read(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Print the open full text of one article, or say why there is none and which routes were tried.
+    """Print the open full text of one article.
 
-    Exit code 1 if there is no text to read.
+    Without one it says why, and which routes were tried; exit code 1.
     """
     from literature_agent.api import read_sync
     from literature_agent.cli.cite import read_run

@@ -101,17 +101,17 @@ def run(
 
     Ctrl-C ends the run with what was found so far (exit code 3); a second Ctrl-C stops at once.
     """
-    if json and output is None and format not in (None, Format.json):
+    if open_report and format not in (None, Format.html):
+        raise InvalidInputError(
+            f"--open shows the HTML report, and --format {format} is another form.",
+            recovery="Leave --format out, or give --format html.",
+        )
+    if json and output is None and not open_report and format not in (None, Format.json):
         raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
     if deadline is not None and not deadline > 0:
         raise InvalidInputError(f"--deadline {deadline} is no time to work in.", recovery="Give seconds above 0.")
     asked = None if output is None else format_of(output)
     form = format or (Format.html if open_report else asked) or (Format.json if json else Format.text)
-    if open_report and form is not Format.html:
-        raise InvalidInputError(
-            f"--open shows the HTML report, and --format {form} is another form.",
-            recovery="Leave --format out, or give --format html.",
-        )
     question = _read_question(question)
     file = None if output is None else output_file(output, question, SUFFIXES[form])
     check_log_files(search_log or ())

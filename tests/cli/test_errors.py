@@ -49,6 +49,35 @@ BAD_INPUT = [
     (("sandbox", "--port", "99999999"), "--port"),
     (("sandbox", "--corpus", "/no/such/folder"), "does not exist"),
     (("no-such-command",), "No such command"),
+    (("serach", "pubmed", "x"), "Did you mean 'search'?"),
+    (("--verison",), "--version"),
+    (("run", "x", "--souces", "pubmed"), "--sources"),
+    (("run", "x", "--format", "htm"), "Did you mean 'html'?"),
+    (("run", "x", "--max-cost", "-1"), "'--max-cost': write 0 or more."),
+    (("run", "x", "--max-cost", "free"), "'--max-cost': write a number."),
+    (("run", "x", "--max-requests", "1.5"), "'--max-requests': write a whole number."),
+    (("run", "x", "--max-articles", "101"), "'--max-articles': write 100 or less."),
+    (("run", "x", "--deadline", "soon"), "'--deadline': write a number."),
+    (("run", "x", "--since", "2020-13"), "date_from='2020-13' is not in the calendar"),
+    (("run", "x", "--until", "tomorrow"), "date_to='tomorrow' is no date"),
+    (("run", "x", "--since-entry-date", "soon"), "since_entry_date='soon'"),
+    (("run", "x", "--open", "--format", "text"), "--open shows the HTML report"),
+    (("run", "x", "--search-log", "log.pdf"), "'log.pdf' has no ending that says its form."),
+    (("run", "x", "--search-log", "/no/such/folder/log.csv"), "does not exist"),
+    (("run", "x" * 20_001), "20,001 characters"),
+    (("search", "pubmed", "x", "--sort", "sideways"), "sort='sideways'"),
+    (("search", "pubmed", "a\x00b"), "U+0000"),
+    (("search", "all", "x", "--page", "2"), "has no pages"),
+    (("search", "clinicaltrials", "x", "--languages", "eng"), "has no filter 'languages'"),
+    (("search",), "Missing argument 'source'"),
+    (("fetch", "pubmd", "1"), "Did you mean 'pubmed'?"),
+    (("fetch", "all", "1"), "Unknown source 'all'"),
+    (("cite",), "Nothing to cite."),
+    (("cite", "x y"), "'x y' is neither an identifier nor a reference."),
+    (("cite", "90000101", "--format", "bibtx"), "There is no citation format 'bibtx'."),
+    (("cite", "--from", "/no/such/run.json"), "can't be read"),
+    (("sandbox", "--port", "x"), "'--port': write a whole number."),
+    (("doctor", "--ofline"), "--offline"),
 ]
 
 
@@ -75,6 +104,12 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert said in error["message"]
     assert error["recovery"]
     assert error["retryable"] is False
+
+
+def test_json_and_jsonl_at_once_are_refused(cli: Run) -> None:
+    done = cli("search", "pubmed", "x", "--json", "--jsonl")
+    assert (done.code, done.out.count("\n")) == (2, 1)
+    assert done.document["error"]["message"] == "--json and --jsonl contradict each other."
 
 
 def test_two_forms_at_once_are_refused(cli: Run) -> None:
