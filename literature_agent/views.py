@@ -22,10 +22,18 @@ from literature_agent.artifacts import (
     TextSection,
     study_type,
 )
+from literature_agent.federation import ConvertedId
 from literature_agent.ids import IdentifierKind, find_identifiers
 from literature_agent.outputs import LiteratureAggregationOutput
 from literature_agent.registry import StoredText, stored_texts, text_hash
-from literature_agent.results import FetchResult, FullText, SearchResult
+from literature_agent.results import (
+    CitationMatch,
+    FetchResult,
+    FullText,
+    MeshResult,
+    RelatedResult,
+    SearchResult,
+)
 
 SNIPPET_CHARACTERS = 400
 
@@ -45,6 +53,8 @@ _TRIAL_KINDS = frozenset({"nct", "isrctn", "eudract"})
 
 Lookup = Callable[[IdentifierKind, str], str | None]
 """Reference of the work that carries an identifier, if this run has shown the work."""
+Marked = Callable[[str], CitationArtifact | None]
+"""The completed record of a reference: what any source knows of a retraction is shown with every copy."""
 
 
 class Span(NamedTuple):
@@ -204,7 +214,7 @@ def view_search(
     references: Sequence[str],
     *,
     lookup: Lookup | None = None,
-    marked: Callable[[str], CitationArtifact | None] | None = None,
+    marked: Marked | None = None,
     notes: Sequence[str] = (),
 ) -> View:
     """One search as a model sees it.
@@ -233,21 +243,169 @@ def view_search(
         page.line(f"Note: {note}")
     if result.status == "empty":
         page.line("Nothing found: the source answered and has no match for this query.")
-    if result.artifacts:
-        page.line(FENCE_OPEN)
-        for artifact, reference in zip(result.artifacts, references, strict=True):
-            known = (marked(reference) if marked else None) or artifact
-            page.references.append(reference)
-            page.line(_heading(known, reference))
-            page.write("Title: ")
-            page.quote(artifact, reference, "title", artifact.title)
-            if artifact.abstract_text:
-                page.write("Abstract: ")
-                page.quote(artifact, reference, "abstract", artifact.abstract_text, snippet_end(artifact.abstract_text))
-            else:
-                page.line("No abstract.")
-        page.line(FENCE_CLOSE)
+    _hits(page, result.artifacts, references, marked)
     return page.view()
+
+
+def _hits(page: _Page, artifacts: Sequence[CitationArtifact], references: Sequence[str], marked: Marked | None) -> None:
+    """Each record with the beginning of its abstract, inside the fence."""
+    if not artifacts:
+        return
+    page.line(FENCE_OPEN)
+    for artifact, reference in zip(artifacts, references, strict=True):
+        known = (marked(reference) if marked else None) or artifact
+        page.references.append(reference)
+        page.line(_heading(known, reference))
+        page.write("Title: ")
+        page.quote(artifact, reference, "title", artifact.title)
+        if artifact.abstract_text:
+            page.write("Abstract: ")
+            page.quote(artifact, reference, "abstract", artifact.abstract_text, snippet_end(artifact.abstract_text))
+        else:
+            page.line("No abstract.")
+    page.line(FENCE_CLOSE)
+
+
+def view_search_all(
+    search_ids: Sequence[str],
+    result: SearchResult,
+    references: Sequence[str],
+    *,
+    lookup: Lookup | None = None,
+    marked: Marked | None = None,
+) -> View:
+    """A search of all sources as a model sees it: a line for each source, then the merged hits, best score first.
+
+    `search_ids` are those of the sources asked, in their order; a source that was not asked has none.
+    """
+    page = _Page(lookup)
+    page.line(f"Search {'+'.join(search_ids)} | all | {result.status} | shown {len(result.artifacts)} of unknown")
+    page.line(f"Query: {result.query_sent}")
+    asked = iter(search_ids)
+    for outcome in result.outcomes:
+        if outcome.status == "not_asked":
+            page.line(f"{outcome.source}: not asked")
+            continue
+        total = "unknown" if outcome.total is None else str(outcome.total)
+        line = f"{next(asked)}: {outcome.source} | {outcome.status} | got {outcome.returned} of {total}"
+        if outcome.error is not None:
+            line += f" | {_short(masked(outcome.error.message), 200)}"
+            line += " This says nothing about the literature." if outcome.status == "failed" else ""
+        page.line(line)
+    if result.applied_filters:
+        page.line("Filters: " + "; ".join(f"{name}={value}" for name, value in result.applied_filters.items()))
+    for warning in result.warnings:
+        page.line(f"Warning: {_short(masked(warning), 300)}")
+    if result.notice:
+        page.line(f"Notice: {_short(masked(result.notice), 300)}")
+    if result.status == "empty":
+        page.line("Nothing found: every source that was asked answered and has no match for this query.")
+    # Scores stand outside the fence: they are ours, not the papers'.
+    for artifact, reference in zip(result.artifacts, references, strict=True):
+        if artifact.relevance_score is not None:
+            page.line(f"Score {artifact.relevance_score:.2f}: {reference}")
+    _hits(page, result.artifacts, references, marked)
+    return page.view()
+
+
+def view_related(
+    result: RelatedResult,
+    reference: str,
+    references: Sequence[str],
+    *,
+    linked: Sequence[tuple[str, str]] = (),
+    lookup: Lookup | None = None,
+    marked: Marked | None = None,
+) -> View:
+    """Works related to the one of `reference`; `linked` are those that this run has shown already."""
+    page = _Page(lookup)
+    total = "unknown" if result.total is None else str(result.total)
+    page.line(f"Related to {reference} | {result.kind} | {result.status} | shown {len(result.artifacts)} of {total}")
+    for warning in result.warnings:
+        page.line(f"Warning: {_short(masked(warning), 300)}")
+    if result.notice:
+        page.line(f"Notice: {_short(masked(result.notice), 300)}")
+    if result.error is not None:
+        page.line(f"Not all could be asked: {_short(masked(result.error.message), 300)}")
+    if result.status == "empty":
+        page.line("Nothing found: the source answered and knows none.")
+    if any(link.relation == "pmc_copy" for link in result.links):
+        page.line("A copy with full text lies in PMC.")
+    inferred = sum(link.certainty == "inferred" for link in result.links)
+    if inferred:
+        page.line(f"{inferred} of the links are inferred by the source, not stated.")
+    for relation, other in zip(result.relations, references, strict=False):
+        page.line(f"Relation: {other}: {relation}")
+    for relation, other in linked:
+        page.line(f"Relation: {other}: {relation} (shown before)")
+    _hits(page, result.artifacts, references, marked)
+    return page.view()
+
+
+def view_matches(
+    matches: Sequence[CitationMatch],
+    references: Sequence[str | None],
+    *,
+    lookup: Lookup | None = None,
+    marked: Marked | None = None,
+) -> View:
+    """Citations as checked, by number: what each is, and the names of fields that are wrong; then the works."""
+    page = _Page(lookup)
+    counts = {status: sum(match.status == status for match in matches) for status in _MATCHES}
+    page.line(f"Citations | {len(matches)} checked | " + ", ".join(f"{n} {s}" for s, n in counts.items() if n))
+    works: dict[str, CitationArtifact] = {}
+    for number, (match, reference) in enumerate(zip(matches, references, strict=True), start=1):
+        line = f"Citation {number}: {match.status}"
+        if match.artifact is not None and reference is not None:
+            works.setdefault(reference, match.artifact)
+            line += f": {reference}"
+        if match.differs:
+            line += f" | wrong: {', '.join(difference.field for difference in match.differs)}"
+        if match.note:
+            line += f" | {_short(masked(match.note), 200)}"
+        if match.error is not None:
+            line += f" | {_short(masked(match.error.message), 200)} This says nothing about the citation."
+        page.line(line)
+    _hits(page, list(works.values()), list(works), marked)
+    return page.view()
+
+
+_MATCHES = ("matched", "miscited", "unknown", "failed")
+
+
+def view_conversions(rows: Sequence[tuple[str, ConvertedId]]) -> str:
+    """Which kinds of identifier each work has; the identifiers themselves are for code alone."""
+    lines = [f"Identifiers of {len(rows)} works; the identifiers themselves stay with the caller."]
+    for reference, one in rows:
+        if one.status == "failed":
+            why = one.error.message if one.error is not None else ""
+            lines.append(f"Failed: {reference}: {_short(masked(why), 200)}")
+            continue
+        has = [name for name, value in (("PubMed", one.pmid), ("PMC", one.pmcid), ("DOI", one.doi)) if value]
+        line = f"Identifiers: {reference}: {', '.join(has) or 'none'}"
+        if one.status == "not_in_pmc":
+            line += " | not in PMC"
+        if one.embargoed_until:
+            line += f" | full text from {one.embargoed_until}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def view_mesh(result: MeshResult) -> str:
+    """MeSH records for a term: heading, synonyms, place in the tree, scope note."""
+    lines = [f"MeSH | {masked(result.term)} | {result.status} | shown {len(result.terms)} of {result.total}"]
+    if result.status == "empty":
+        lines.append("Nothing found: MeSH has no such term; try a synonym or a broader one.")
+    for term in result.terms:
+        kind = f" ({term.kind})" if term.kind and term.kind != "descriptor" else ""
+        lines.append(f"Heading: {masked(term.descriptor)}{kind}")
+        if term.entry_terms:
+            lines.append(f"  Synonyms: {_short(masked('; '.join(term.entry_terms)), 300)}")
+        if term.tree_numbers:
+            lines.append(f"  Tree: {', '.join(term.tree_numbers[:6])}")
+        if term.scope_note:
+            lines.append(f"  Scope: {_short(masked(term.scope_note), 400)}")
+    return "\n".join(lines)
 
 
 def view_fetch(
@@ -255,7 +413,7 @@ def view_fetch(
     references: Sequence[str],
     *,
     lookup: Lookup | None = None,
-    marked: Callable[[str], CitationArtifact | None] | None = None,
+    marked: Marked | None = None,
     linked: Callable[[str], Sequence[tuple[str, str]]] | None = None,
     not_found: Sequence[str] = (),
     failed: Sequence[tuple[str, str]] = (),

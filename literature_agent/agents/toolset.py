@@ -20,6 +20,7 @@ from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.run import Run
 from literature_agent.custody import READ_TOOL, Call, Shown
+from literature_agent.results import RelatedKind
 from literature_agent.sources import Source
 
 TOOL_RETRIES = 3
@@ -37,6 +38,13 @@ def _as_list(value: Any) -> Any:
                 return [text]
         return [part.strip() for part in text.split(",") if part.strip()]
     return value
+
+
+def _as_citations(value: Any) -> Any:
+    """As `_as_list`, but a text stays whole up to its line breaks: citations are full of commas."""
+    if isinstance(value, str) and not value.strip().startswith("["):
+        return [line.strip() for line in value.splitlines() if line.strip()]
+    return _as_list(value)
 
 
 References = Annotated[
@@ -60,6 +68,63 @@ async def read_pmc_full_text(
 ) -> str:
     """Read the open full text of one paper. Without `sections` it gives the outline: headings with their length; then
     ask for the sections you need. Says why, where no full text can be read."""
+    raise NotImplementedError  # carried out by custody
+
+
+async def search_all(
+    query: Annotated[
+        str, Field(description="Plain words, AND OR NOT and phrases: no source's own field tags.", min_length=1)
+    ],
+    max_results: Annotated[int, Field(description="Works wanted", ge=1, le=50)] = 10,
+    date_from: Annotated[str | None, Field(description="First publication date, YYYY[-MM[-DD]]")] = None,
+    date_to: Annotated[str | None, Field(description="Last publication date, YYYY[-MM[-DD]]")] = None,
+    publication_types: Annotated[
+        list[str] | None, BeforeValidator(_as_list), Field(description="Any of these types, such as Review")
+    ] = None,
+) -> str:
+    """Search all sources at once: one list, each work once, best score first, and for each source what it answered.
+    Good for a first look and for a rare topic; for a careful search use each source's own grammar."""
+    raise NotImplementedError  # carried out by custody
+
+
+async def find_related(
+    reference: Annotated[str, Field(description="Reference copied exactly from a tool result.")],
+    relation: Annotated[
+        RelatedKind,
+        Field(
+            description="similar; cited_by (newer works that cite it); references (works it cites); linked (its "
+            "preprint or paper, notices, registered trial)"
+        ),
+    ],
+    max_results: Annotated[int, Field(description="Works wanted", ge=1, le=50)] = 10,
+) -> str:
+    """Works related to one paper that a search has shown: snowballing forwards and backwards, similar works, and what
+    became of it (notices, the journal version of a preprint, its trial)."""
+    raise NotImplementedError  # carried out by custody
+
+
+async def match_citations(
+    citations: Annotated[
+        list[str],
+        BeforeValidator(_as_citations),
+        Field(min_length=1, max_length=25, description="Citations as pasted, one an entry, at most 25."),
+    ],
+) -> str:
+    """Check citations that stand in the question: each is matched, miscited (the wrong fields are named), unknown, or
+    failed where it could not be asked. A matched work gets a reference. N in, N out, by number."""
+    raise NotImplementedError  # carried out by custody
+
+
+async def convert_ids(references: References) -> str:
+    """Whether works have a record in PubMed, a copy in PMC and a DOI, and when an embargo ends. Takes references."""
+    raise NotImplementedError  # carried out by custody
+
+
+async def lookup_mesh(
+    term: Annotated[str, Field(description="One concept, such as 'heart attack'", min_length=1)],
+    max_results: Annotated[int, Field(description="Headings wanted", ge=1, le=20)] = 5,
+) -> str:
+    """Find the MeSH heading of a concept, with synonyms and scope, to write better PubMed queries (heading[mesh])."""
     raise NotImplementedError  # carried out by custody
 
 
@@ -102,7 +167,7 @@ def _index_of(ctx: RunContext[Run]) -> int:
 
 
 def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
-    """The tools of the given sources, and `current_time`."""
+    """The tools of the given sources, those that need several of them, and `current_time`."""
     tools: list[Tool[Any]] = []
     names: set[str] = set()
     for source in sources:
@@ -119,5 +184,12 @@ def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
             tools.append(Tool(_fetch, name=source.fetch_tool, description=description, takes_ctx=False))
             names.add(source.fetch_tool)
     tools.append(Tool(read_pmc_full_text, name=READ_TOOL, takes_ctx=False))
+    asked = {source.name for source in sources}
+    if len(asked) > 1:
+        tools.append(Tool(search_all, takes_ctx=False))
+    if asked & {"pubmed", "europepmc"}:
+        tools += [Tool(find_related, takes_ctx=False), Tool(match_citations, takes_ctx=False)]
+    if "pubmed" in asked:
+        tools += [Tool(convert_ids, takes_ctx=False), Tool(lookup_mesh, takes_ctx=False)]
     tools.append(Tool(current_time, takes_ctx=False))
     return CustodyToolset(FunctionToolset(tools, max_retries=TOOL_RETRIES))

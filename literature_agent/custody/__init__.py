@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from literature_agent.custody.calls import Call, Shown
 from literature_agent.custody.events import Event, EventKind, Observer
-from literature_agent.custody.gate import READ_TOOL, Call, Custody, Shown
+from literature_agent.custody.gate import READ_TOOL, Custody
 
 __all__ = ["READ_TOOL", "Call", "Custody", "Event", "EventKind", "Observer", "Shown"]

@@ -7,18 +7,19 @@ were opened before it, so the order in which answers arrive never shows.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from opentelemetry import trace
 
 from literature_agent.artifacts import CitationArtifact
+from literature_agent.custody.calls import Call, Shown, outcome_of, request_limits, search_key
 from literature_agent.custody.events import Event, Observer
+from literature_agent.custody.several import SEVERAL
 from literature_agent.errors import InvalidInputError, LiteratureError, source_error
 from literature_agent.federation import ids_of_records, read_full_text, sections_named
 from literature_agent.ids import identify
@@ -26,39 +27,12 @@ from literature_agent.integrity import Desk
 from literature_agent.ledger import Ledger, SearchRecord
 from literature_agent.outputs import AggregationRequest
 from literature_agent.registry import ArtifactRegistry
-from literature_agent.results import ErrorInfo, FetchResult, FullText, SearchResult
+from literature_agent.results import ErrorInfo, SearchResult
 from literature_agent.sources import Source, SourceTools
-from literature_agent.sources._text import first_day, last_day, parse_partial_date
 from literature_agent.transport import Progress, Transport
 from literature_agent.views import View, view_fetch, view_full_text, view_search
 
-T = TypeVar("T")
-
 READ_TOOL = "read_pmc_full_text"
-
-# Filters of the request that are applied to every search of a source that can apply them.
-_REQUEST_FILTERS = ("date_from", "date_to", "since_entry_date", "languages", "publication_types")
-
-
-@dataclass(frozen=True)
-class Call:
-    """One tool call: its id, the turn it belongs to, its place among the calls of that turn."""
-
-    id: str
-    turn: int
-    index: int
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a model gets back: text, how to take it, and the typed object for everyone else.
-
-    `correction`: mend the call and try again; `fact`: it is so, adapt to it.
-    """
-
-    outcome: Literal["ok", "correction", "fact"]
-    text: str
-    result: SearchResult | FetchResult | FullText | None = None
 
 
 @dataclass
@@ -76,8 +50,9 @@ class Custody:
     """Searches that were answered from memory, because they had been asked before."""
     fruitless: int = field(default=0, init=False)
     """Searches in a row that failed or found nothing."""
+    asked: dict[str, str] = field(default_factory=dict, init=False)
+    """Key of a search -> its id."""
     desk: Desk = field(init=False)
-    _asked: dict[str, str] = field(default_factory=dict, init=False)
     _tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
     _tail: asyncio.Event | None = field(default=None, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
@@ -107,6 +82,8 @@ class Custody:
             return Shown("ok", self.now().strftime("%Y-%m-%d %H:%M UTC (%A)"))
         if tool == READ_TOOL:
             return await self._read(arguments["reference"], arguments.get("sections") or [], call)
+        if tool in SEVERAL:
+            return await SEVERAL[tool](self, arguments, call)
         for source in sorted(self.sources, key=lambda source: not source.takes(arguments)):
             if tool == source.search_tool:
                 return await self._search(source, dict(arguments), call, origin="planned")
@@ -126,14 +103,14 @@ class Custody:
     async def resolve(self, source: Source, values: Sequence[str]) -> tuple[str, LiteratureError | None]:
         """Fetch records by identifier, for code at the door: hold, log and show them, and give their view."""
         call_id = self.ledger.next_call_id("door")
-        result, error = await _outcome(self._tools[source.name].fetch(list(values)))
+        result, error = await outcome_of(self._tools[source.name].fetch(list(values)))
         if error is not None or result is None:
             self.ledger.record_fetch(call_id, source=source.name, asked=len(values), error=error)
             return "", error
         references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
         self.ledger.record_fetch(call_id, source=source.name, asked=len(values), references=references)
         view = view_fetch(result, references, lookup=self.desk.work_of, marked=self.registry.find)
-        self._show(view)
+        self.show(view)
         failure = next(iter(result.failed.values()), None)
         return view.text, None if failure is None else source_error(source.name, "unreachable", failure.message)
 
@@ -155,24 +132,16 @@ class Custody:
     async def _search(
         self, source: Source, arguments: dict[str, Any], call: Call, *, origin: Literal["given", "planned"]
     ) -> Shown:
-        filters, notes = self._filters(source, arguments)
-        key = _search_key(source.name, {**arguments, **filters})
-        if key in self._asked:
-            self.repeats += 1
-            return Shown("ok", _nudge(self._asked[key], self.ledger.search(self._asked[key])))
-        search_id = self._asked[key] = self.ledger.open_search(call.id, call.turn, call.index)
-        async with self._in_order() as my_turn:
+        filters, notes = self.request_filters(source, arguments)
+        key = search_key(source.name, {**arguments, **filters})
+        if (again := self.asked_before(key)) is not None:
+            return again
+        search_id = self.asked[key] = self.ledger.open_search(call.id, call.turn, call.index)
+        async with self.in_order() as my_turn:
             started = self.now()
-            self.tell(
-                Event(
-                    kind="search_started",
-                    text=f"{source.label}: {arguments.get('query', '')}",
-                    source=source.name,
-                    search_id=search_id,
-                )
-            )
-            with self.transport.watched(lambda progress: self._tell_progress(source, search_id, progress)):
-                result, error = await _outcome(self._tools[source.name].search(**{**arguments, **filters}))
+            self.tell_start(source, search_id, str(arguments.get("query", "")))
+            with self.transport.watched(lambda progress: self.tell_progress(source, search_id, progress)):
+                result, error = await outcome_of(self._tools[source.name].search(**{**arguments, **filters}))
             await my_turn()
             if error is not None:
                 result = SearchResult(
@@ -192,10 +161,10 @@ class Custody:
             )
             self.fruitless = 0 if result.artifacts else self.fruitless + 1
             if error is not None and error.retryable:
-                del self._asked[key]
-            self._tell_search(source, search_id, result, record.new)
+                del self.asked[key]
+            self.tell_search(source, search_id, result, record.new)
             if error is not None:
-                return self._refusal(f"Search {search_id} | {source.name} | failed", error)
+                return self.refusal(f"Search {search_id} | {source.name} | failed", error)
             view = view_search(
                 search_id,
                 source.name,
@@ -205,29 +174,39 @@ class Custody:
                 marked=self.registry.find,
                 notes=notes,
             )
-            self._show(view)
+            self.show(view)
             return Shown("ok", view.text, result)
 
-    def _filters(self, source: Source, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    def asked_before(self, key: str) -> Shown | None:
+        """The nudge for a search that this run has asked already; None for a new one."""
+        if key not in self.asked:
+            return None
+        self.repeats += 1
+        return Shown("ok", _nudge(self.asked[key], self.ledger.search(self.asked[key])))
+
+    def request_filters(self, source: Source, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
         """The request's own limits, as far as the source can apply them, and a note for each that it can't."""
         applied: dict[str, Any] = {}
         notes: list[str] = []
-        for name in _REQUEST_FILTERS:
-            value = getattr(self.request, name)
-            if value in (None, ()):
-                continue
+        for name, value in request_limits(self.request, arguments).items():
             if name in source.filters:
-                applied[name] = list(value) if isinstance(value, tuple) else value
-                if name in ("date_from", "date_to") and arguments.get(name):
-                    applied[name] = _narrower(name, value, str(arguments[name]))
+                applied[name] = value
             else:
                 notes.append(f"{source.label} can't filter by {name}; these hits are not limited by it.")
         return applied, notes
 
-    def _tell_progress(self, source: Source, search_id: str, progress: Progress) -> None:
+    def tell_start(self, source: Source, search_id: str, query: str) -> None:
+        """Tell the listener that a search begins."""
+        self.tell(
+            Event(kind="search_started", text=f"{source.label}: {query}", source=source.name, search_id=search_id)
+        )
+
+    def tell_progress(self, source: Source, search_id: str, progress: Progress) -> None:
+        """Tell the listener how far a long search is."""
         self.tell(Event(kind="search_progress", text=progress.text, source=source.name, search_id=search_id))
 
-    def _tell_search(self, source: Source, search_id: str, result: SearchResult, new: int) -> None:
+    def tell_search(self, source: Source, search_id: str, result: SearchResult, new: int) -> None:
+        """Tell the listener how a search ended."""
         if result.status == "failed" and result.error is not None:
             self.tell(
                 Event(
@@ -258,14 +237,14 @@ class Custody:
         wanted, problems = self._identifiers(source, written)
         if problems:
             return Shown("correction", "\n".join(problems))
-        async with self._in_order() as my_turn:
-            result, error = await _outcome(self._tools[source.name].fetch(list(wanted)))
+        async with self.in_order() as my_turn:
+            result, error = await outcome_of(self._tools[source.name].fetch(list(wanted)))
             await my_turn()
             if error is not None:
                 self.ledger.record_fetch(
                     call.id, call.turn, call.index, source=source.name, asked=len(wanted), error=error
                 )
-                return self._refusal(f"{source.fetch_tool} | failed", error)
+                return self.refusal(f"{source.fetch_tool} | failed", error)
             assert result is not None
             references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
             self.ledger.record_fetch(
@@ -276,11 +255,11 @@ class Custody:
                 references,
                 lookup=self.desk.work_of,
                 marked=self.registry.find,
-                linked=self._linked,
+                linked=self.linked_to,
                 not_found=[wanted[i] for i in result.not_found if i in wanted],
                 failed=[(wanted[i], info.message) for i, info in result.failed.items() if i in wanted],
             )
-            self._show(view)
+            self.show(view)
             self.tell(
                 Event(
                     kind="fetch_finished",
@@ -298,7 +277,7 @@ class Custody:
         for raw in dict.fromkeys(written):
             reference = self.desk.shown(raw)
             if reference is None:
-                problems.append(self._not_a_shown_reference(raw, source.search_tool))
+                problems.append(self.not_a_shown_reference(raw, source.search_tool))
                 continue
             identifier = self._identifier_for(source, reference)
             if identifier is None:
@@ -307,7 +286,8 @@ class Custody:
                 wanted[identifier] = reference
         return wanted, problems
 
-    def _not_a_shown_reference(self, raw: str, tool: str) -> str:
+    def not_a_shown_reference(self, raw: str, tool: str) -> str:
+        """What is wrong with `raw` where a reference is wanted; `tool` is the search that shows references."""
         identifier = identify(raw)
         if identifier is not None:
             return (
@@ -329,7 +309,7 @@ class Custody:
                     return value
         return None
 
-    def _linked(self, reference: str) -> list[tuple[str, str]]:
+    def linked_to(self, reference: str) -> list[tuple[str, str]]:
         """Works of the same family that this run has shown, with what they are to this one."""
         return [
             (linked.relation, str(linked.reference))
@@ -342,17 +322,17 @@ class Custody:
     async def _read(self, written: str, sections: Sequence[str], call: Call) -> Shown:
         reference = self.desk.shown(written)
         if reference is None:
-            return Shown("correction", self._not_a_shown_reference(written, "a search"))
+            return Shown("correction", self.not_a_shown_reference(written, "a search"))
         ids = ids_of_records(self.registry.copies(reference))
         if not ids:
             return Shown("fact", f"{reference} has no full text that could be looked for: no identifier is known.")
-        async with self._in_order() as my_turn:
+        async with self.in_order() as my_turn:
             held = self.registry.full_text(reference)
-            full, error = (held, None) if held else await _outcome(read_full_text(self.transport, ids))
+            full, error = (held, None) if held else await outcome_of(read_full_text(self.transport, ids))
             await my_turn()
             if error is not None:
                 self.ledger.record_read(call.id, call.turn, call.index, source="pmc", error=error)
-                return self._refusal(f"{READ_TOOL} | failed", error)
+                return self.refusal(f"{READ_TOOL} | failed", error)
             assert full is not None
             if full.available and held is None:
                 self.registry.hold_full_text(full)
@@ -366,19 +346,20 @@ class Custody:
             view = view_full_text(
                 full, reference, chosen=chosen, missing=missing, tables=asked_tables, lookup=self.desk.work_of
             )
-            self._show(view)
+            self.show(view)
             self.tell(Event(kind="article_read", text="Full text read" if full.available else "No full text"))
             return Shown("ok", view.text, full)
 
     # --- shared ---
 
-    def _show(self, view: View) -> None:
+    def show(self, view: View) -> None:
+        """Write to the ledger what a view shows."""
         for shown in view.shown:
             self.ledger.show(
                 shown.reference, shown.copy_id, shown.section, shown.end, shown.length, text_hash=shown.text_hash
             )
 
-    def _refusal(self, head: str, error: LiteratureError) -> Shown:
+    def refusal(self, head: str, error: LiteratureError) -> Shown:
         """The one translation of errors: refused input is for the model to mend, everything else is a fact."""
         if isinstance(error, InvalidInputError):
             return Shown("correction", f"{head}\n{error.message} {error.recovery}".strip())
@@ -388,7 +369,7 @@ class Custody:
         )
 
     @asynccontextmanager
-    async def _in_order(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    async def in_order(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
         """Gives an awaitable step that passes when all calls opened earlier have been held."""
         before, mine = self._tail, asyncio.Event()
         self._tail = mine
@@ -403,23 +384,6 @@ class Custody:
             mine.set()
 
 
-def _narrower(name: str, limit: str, asked: str) -> str:
-    """The request's date, or the model's where it leaves less: a search may narrow the window, never widen it."""
-    try:
-        asked = parse_partial_date(asked)
-    except InvalidInputError:
-        return limit
-    return max(limit, asked, key=first_day) if name == "date_from" else min(limit, asked, key=last_day)
-
-
-def _search_key(source: str, arguments: Mapping[str, Any]) -> str:
-    """Equal for searches that ask the same: white space, letter case of words and unset filters make no difference."""
-    set_ = {name: value for name, value in arguments.items() if value not in (None, "", (), [])}
-    query = " ".join(str(set_.pop("query", "")).split())
-    folded = " ".join(word if word in ("AND", "OR", "NOT") else word.lower() for word in query.split(" "))
-    return json.dumps([source, folded, set_], sort_keys=True, default=str)
-
-
 def _nudge(search_id: str, record: SearchRecord | None) -> str:
     ended = "is still running" if record is None else f"ended {record.status} with {record.retrieved} hits"
     return (
@@ -430,13 +394,6 @@ def _nudge(search_id: str, record: SearchRecord | None) -> str:
 
 def _folded(name: str) -> str:
     return " ".join(name.casefold().replace(".", " ").split())
-
-
-async def _outcome(call: Awaitable[T]) -> tuple[T | None, LiteratureError | None]:
-    try:
-        return await call, None
-    except LiteratureError as error:
-        return None, error
 
 
 def _identifier_of(copy: CitationArtifact, kind: str) -> str | None:

@@ -1,0 +1,86 @@
+"""One tool call as it comes in, and what a model gets back of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from literature_agent.errors import InvalidInputError, LiteratureError
+from literature_agent.federation import ConvertedId
+from literature_agent.outputs import AggregationRequest
+from literature_agent.results import CitationMatch, FetchResult, FullText, MeshResult, RelatedResult, SearchResult
+from literature_agent.sources._text import first_day, last_day, parse_partial_date
+
+T = TypeVar("T")
+Result: TypeAlias = (
+    SearchResult
+    | FetchResult
+    | FullText
+    | RelatedResult
+    | MeshResult
+    | tuple[CitationMatch, ...]
+    | tuple[ConvertedId, ...]
+)
+
+_REQUEST_FILTERS = ("date_from", "date_to", "since_entry_date", "languages", "publication_types")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call: its id, the turn it belongs to, its place among the calls of that turn."""
+
+    id: str
+    turn: int
+    index: int
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a model gets back: text, how to take it, and the typed object for everyone else.
+
+    `correction`: mend the call and try again; `fact`: it is so, adapt to it.
+    """
+
+    outcome: Literal["ok", "correction", "fact"]
+    text: str
+    result: Result | None = None
+
+
+async def outcome_of(call: Awaitable[T]) -> tuple[T | None, LiteratureError | None]:
+    """What a call gives, or the error it ends in."""
+    try:
+        return await call, None
+    except LiteratureError as error:
+        return None, error
+
+
+def search_key(source: str, arguments: Mapping[str, Any]) -> str:
+    """Equal for searches that ask the same: white space, letter case of words and unset filters make no difference."""
+    set_ = {name: value for name, value in arguments.items() if value not in (None, "", (), [])}
+    query = " ".join(str(set_.pop("query", "")).split())
+    folded = " ".join(word if word in ("AND", "OR", "NOT") else word.lower() for word in query.split(" "))
+    return json.dumps([source, folded, set_], sort_keys=True, default=str)
+
+
+def request_limits(request: AggregationRequest, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The request's own limits, which bind every search of a source that can apply them."""
+    limits: dict[str, Any] = {}
+    for name in _REQUEST_FILTERS:
+        value = getattr(request, name)
+        if value in (None, ()):
+            continue
+        limits[name] = list(value) if isinstance(value, tuple) else value
+        if name in ("date_from", "date_to") and arguments.get(name):
+            limits[name] = _narrower(name, value, str(arguments[name]))
+    return limits
+
+
+def _narrower(name: str, limit: str, asked: str) -> str:
+    """The request's date, or the model's where it leaves less: a search may narrow the window, never widen it."""
+    try:
+        asked = parse_partial_date(asked)
+    except InvalidInputError:
+        return limit
+    return max(limit, asked, key=first_day) if name == "date_from" else min(limit, asked, key=last_day)
