@@ -9,7 +9,15 @@ from typing import Literal, get_args
 from urllib.parse import quote, urlencode
 
 from literature_agent.errors import InvalidInputError, source_error
-from literature_agent.sources._text import LONGEST_QUERY, clean_text, date_bounds, one_line, require_query
+from literature_agent.sources._text import (
+    LONGEST_QUERY,
+    clean_text,
+    date_bounds,
+    first_day,
+    last_day,
+    one_line,
+    require_query,
+)
 from literature_agent.sources.clinicaltrials.parse import NAME
 
 OverallStatus = Literal[
@@ -120,7 +128,9 @@ def plan_search(
     if wanted_phases:
         advanced.append(f"AREA[Phase]({' OR '.join(wanted_phases)})")
     if start or end:
-        advanced.append(f"AREA[StudyFirstPostDate]RANGE[{start or 'MIN'},{end or 'MAX'}]")
+        # Whole days: the registry would read a year alone as a number.
+        first, last = first_day(start) if start else "MIN", last_day(end) if end else "MAX"
+        advanced.append(f"AREA[StudyFirstPostDate]RANGE[{first},{last}]")
     if advanced:
         params.append(("filter.advanced", " AND ".join(advanced)))
     order = _sort(sort)

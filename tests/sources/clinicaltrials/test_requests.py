@@ -61,7 +61,7 @@ def test_filters_are_joined_with_and_and_values_of_one_filter_with_or() -> None:
     assert params("widgets", overall_status=["completed", "RECRUITING"], phases=["3", "PHASE2"], date_from="2020") == {
         "query.term": "widgets",
         "filter.overallStatus": "COMPLETED,RECRUITING",
-        "filter.advanced": "AREA[Phase](PHASE2 OR PHASE3) AND AREA[StudyFirstPostDate]RANGE[2020,MAX]",
+        "filter.advanced": "AREA[Phase](PHASE2 OR PHASE3) AND AREA[StudyFirstPostDate]RANGE[2020-01-01,MAX]",
     }
 
 
@@ -105,7 +105,7 @@ def test_a_phase_is_taken_in_any_spelling(given: Any, sent: str) -> None:
 
 
 def test_dates_bound_the_first_posting() -> None:
-    assert params("a", date_to="2020-05")["filter.advanced"] == "AREA[StudyFirstPostDate]RANGE[MIN,2020-05]"
+    assert params("a", date_to="2020-05")["filter.advanced"] == "AREA[StudyFirstPostDate]RANGE[MIN,2020-05-31]"
     assert "filter.advanced" not in params("a", date_from=" ", date_to="")
 
 

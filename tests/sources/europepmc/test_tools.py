@@ -301,6 +301,8 @@ async def test_bare_envelope_for_ever_is_a_failure_and_no_zero(
     [
         ({"sort": "FIRST_PIDATE desc"}, "'FIRST_PIDATE'"),
         ({"sort": "CITED"}, "lacks a direction"),
+        ({"sort": "cited DESC,PUB_YEAR asc"}, "'CITED desc,PUB_YEAR asc'"),
+        ({"sort": "CITED desc,NO_SUCH asc"}, "'NO_SUCH'"),
         ({"page": "AoIbroken"}, "'AoIbroken'"),
         ({"sort": "FIRST_PIDATE desc", "page": "AoIbroken"}, "'FIRST_PIDATE'"),
     ],
