@@ -11,7 +11,7 @@ from typing import Any
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody import Call, Custody
 from literature_agent.errors import InvalidInputError, SourceError
-from literature_agent.ledger import Ledger
+from literature_agent.ledger import Ledger, LedgerEntry, SearchRecord
 from literature_agent.mcp_server import raw
 from literature_agent.mcp_server.offers import (
     AGGREGATOR,
@@ -66,11 +66,34 @@ class CallFailed(Exception):
         self.text = text
 
 
+class SessionLedger(Ledger):
+    """The ledger of a conversation. It is no run and may be long: nobody counts what was new in each search, so that
+    looking one up does not read all of them."""
+
+    def search(self, search_id: str) -> SearchRecord | None:
+        return next((entry.search for entry in self._unsorted() if _is_search(entry, search_id)), None)
+
+    def search_of_call(self, call_id: str) -> SearchRecord | None:
+        return next((entry.search for entry in self._unsorted() if entry.call_id == call_id and entry.search), None)
+
+    def error_of_call(self, call_id: str) -> ErrorInfo | None:
+        return next((entry.error for entry in self._unsorted() if entry.call_id == call_id and entry.error), None)
+
+    def _unsorted(self) -> Sequence[LedgerEntry]:
+        """The newest first."""
+        with self._lock:
+            return list(reversed(self._entries.values()))
+
+
+def _is_search(entry: LedgerEntry, search_id: str) -> bool:
+    return entry.search is not None and entry.search.search_id == search_id
+
+
 @dataclass
 class _Session:
     """One conversation: what its model was shown."""
 
-    ledger: Ledger
+    ledger: SessionLedger
     used: float = field(default_factory=time.monotonic)
     searches: int = 0
 
@@ -179,11 +202,11 @@ class Desk:
             return Answer(text, related_twin(result, text).document(), tuple(headed(text)))
         raise AssertionError(f"{tool} gave {type(result).__name__}")
 
-    def _error_of(self, ledger: Ledger, call: Call, text: str, outcome: str) -> ErrorTwin:
+    def _error_of(self, ledger: SessionLedger, call: Call, text: str, outcome: str) -> ErrorTwin:
         """The error that custody logged for a call; a refusal before anything was asked is logged nowhere."""
-        for entry in reversed(ledger.entries):
-            if entry.call_id == call.id and entry.error is not None:
-                return error_twin(entry.error)
+        logged = ledger.error_of_call(call.id)
+        if logged is not None:
+            return error_twin(logged)
         kind = "request_invalid_input" if outcome == "correction" else "request_not_found"
         return error_twin(ErrorInfo(reason=kind, message=text))
 
@@ -318,7 +341,7 @@ class Desk:
                 del self._sessions[known]
         if session_id not in self._sessions:
             run_id = f"{self.consumer.name}-{session_id or 'session'}"
-            self._sessions[session_id] = _Session(Ledger(run_id, self.shelf.registry))
+            self._sessions[session_id] = _Session(SessionLedger(run_id, self.shelf.registry))
         self._sessions[session_id].used = now
         return self._sessions[session_id]
 

@@ -91,17 +91,14 @@ def size(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def bibliography(registry: ArtifactRegistry, references: Sequence[str], limit: int = LONGEST_BIBLIOGRAPHY) -> str:
+def bibliography(works: Sequence[CitationArtifact], limit: int = LONGEST_BIBLIOGRAPHY) -> str:
     """Numbered entries of the works, printed from their records, at most `limit` bytes."""
     lines: list[str] = []
     left = limit
-    for number, reference in enumerate(references, 1):
-        artifact = registry.find(reference)
-        line = f"[{number}] {bibliography_entry(artifact)}" if artifact is not None else ""
-        if not line:
-            continue
+    for number, work in enumerate(works, 1):
+        line = f"[{number}] {bibliography_entry(work)}"
         if size(line) + 1 > left:
-            lines.append(f"({len(references) - number + 1} more; each is a resource of its own: citation://KEY.)")
+            lines.append(f"({len(works) - number + 1} more; each is a resource of its own: citation://KEY.)")
             break
         lines.append(line)
         left -= size(line) + 1
@@ -159,11 +156,9 @@ def to_result(answer: Answer, registry: ArtifactRegistry, *, raw: bool, link: bo
         structured.pop("records", None)
     content: list[ContentBlock] = [TextContent(text=_writable(text))]
     left = MOST_BYTES - size(text) - size(_compact(structured)) - 200
-    person = (
-        answer.rendered
-        if answer.rendered is not None
-        else bibliography(registry, answer.references, min(left, LONGEST_BIBLIOGRAPHY))
-    )
+    person = answer.rendered
+    if person is None:
+        person = bibliography(works, min(left, LONGEST_BIBLIOGRAPHY))
     if person and link and answer.rendered is None:
         keys = ",".join(reference[-11:-1] for reference in answer.references)
         content.append(

@@ -121,11 +121,15 @@ class Library:
         if kind == "citation":
             return _text(uri, self._record(uri, name, desk), "application/json")
         if kind == "bibliography":
-            references = [str(Reference(key)) for part in name.split(",") if is_key(key := normalise_key(part))]
-            shown = [each for each in references if desk.shelf.was_shown(Reference(each[-11:-1]))]
-            if not shown:
+            references = [Reference(key) for part in name.split(",") if is_key(key := normalise_key(part))]
+            works = [
+                work
+                for reference in references
+                if desk.shelf.was_shown(reference) and (work := desk.shelf.registry.find(reference)) is not None
+            ]
+            if not works:
                 raise _unknown(uri)
-            return _text(uri, bibliography(desk.shelf.registry, shown, MOST_BYTES), "text/plain")
+            return _text(uri, bibliography(works, MOST_BYTES), "text/plain")
         if kind == "run":
             return _text(uri, self._answer(uri, name, desk), "text/markdown")
         guide = next((guide for guide in self._guides() if guide == name.lower()), None)

@@ -50,6 +50,10 @@ class ShelfStore(SQLiteStore):
     def rows(self, statement: str, *values: object) -> list[tuple[str, ...]]:
         return self._rows(statement, *values)
 
+    def note_seen(self, keys: Sequence[str], at: str) -> None:
+        with self.writing():
+            self._open().executemany("INSERT OR REPLACE INTO seen (key, at) VALUES (?, ?)", [(key, at) for key in keys])
+
     def evict(self, before: str, now: str, forgotten: str) -> int:
         """Remove works last shown before `before`, and keys evicted before `forgotten`. Gives the number of works."""
         with self.writing():
@@ -96,9 +100,8 @@ class Shelf:
     def note_shown(self, references: Iterable[str], now: datetime) -> None:
         """Write that these works were shown to the consumer."""
         keys = [reference.key for text in references if (reference := Reference.parse(text)) is not None]
-        with self._store.writing():
-            for key in dict.fromkeys(keys):
-                self._store.rows("INSERT OR REPLACE INTO seen (key, at) VALUES (?, ?)", key, _text(now))
+        if keys:
+            self._store.note_seen(keys, _text(now))
 
     def was_shown(self, reference: Reference) -> bool:
         """Whether the work was ever shown to this consumer and is still here."""
@@ -127,9 +130,11 @@ class Shelf:
         return int(rows[0][0]) if rows else 0
 
     def take(self, what: str, day: str, limit: int | None) -> bool:
-        """Count one use of the day, unless the limit is reached."""
+        """Count one use of the day, unless the limit is reached. Without a limit nothing is counted."""
+        if limit is None:
+            return True
         with self._store.writing():
-            if limit is not None and self.used(what, day) >= limit:
+            if self.used(what, day) >= limit:
                 return False
             self._store.rows(
                 "INSERT INTO used (day, what, count) VALUES (?, ?, 1) "
