@@ -51,6 +51,8 @@ class PlanForAll:
     """Name of a source -> why it is not asked."""
     warnings: tuple[str, ...] = ()
     filters: Mapping[str, Any] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    """Names of all sources, asked or not."""
 
 
 class SourceAnswer(Record):
@@ -81,7 +83,7 @@ def plan_all(sources: Sequence[Source], filters: Mapping[str, Any]) -> PlanForAl
                 tuple(f"{source.label} can't filter by {name}; its hits are not limited by it." for name in cannot),
             )
         )
-    return PlanForAll(tuple(asked), not_asked, tuple(warnings), wanted)
+    return PlanForAll(tuple(asked), not_asked, tuple(warnings), wanted, order=tuple(source.name for source in sources))
 
 
 async def ask_all(
@@ -138,13 +140,13 @@ def merged(
             *plan.warnings,
             *plan.not_asked.values(),
             *(
-                warning if warning.startswith(label) else f"{label}: {warning}"
+                _labelled(label, warning)
                 for outcome in outcomes
                 if (label := labels.get(outcome.source)) is not None
                 for warning in outcome.warnings
             ),
         ),
-        notice=_notice(answers, len(works), len(shown)),
+        notice=_notice(plan, answers, len(works), len(shown)),
         returned=len(shown),
         artifacts=shown,
         error=error,
@@ -229,7 +231,7 @@ def _outcomes(plan: PlanForAll, answers: Sequence[SourceAnswer]) -> tuple[Source
         for answer in answers
     ]
     left_out = [SourceOutcome(source=name, status="not_asked", warnings=(why,)) for name, why in plan.not_asked.items()]
-    return (*found, *left_out)
+    return tuple(sorted((*found, *left_out), key=lambda outcome: plan.order.index(outcome.source)))
 
 
 def _status(outcomes: Sequence[SourceOutcome]) -> tuple[SearchStatus, ErrorInfo | None]:
@@ -256,15 +258,24 @@ def _joint_error(broken: Sequence[tuple[str, ErrorInfo]]) -> ErrorInfo | None:
     )
 
 
-def _notice(answers: Sequence[SourceAnswer], works: int, shown: int) -> str | None:
-    said = [answer.result.notice for answer in answers if answer.result.notice and not answer.result.artifacts]
+def _notice(plan: PlanForAll, answers: Sequence[SourceAnswer], works: int, shown: int) -> str | None:
+    said: list[str] = []
     if works:
         records = sum(len(answer.result.artifacts) for answer in answers)
         said.append(
             f"{records} records are {works} works, {shown} of them shown, by score ({formula()}). "
             "For more, search each source by itself."
         )
+    labels = {asked.source.name: asked.source.label for asked in plan.asked}
+    for answer in answers:
+        # What a source says where it found nothing, such as a better spelling.
+        if answer.result.notice and not answer.result.artifacts:
+            said.append(_labelled(labels.get(answer.source, answer.source), answer.result.notice))
     return " ".join(said) or None
+
+
+def _labelled(label: str, sentence: str) -> str:
+    return sentence if sentence.startswith(label) else f"{label}: {sentence}"
 
 
 def _written(value: Any) -> str:

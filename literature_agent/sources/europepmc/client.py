@@ -415,6 +415,11 @@ def _blamed(failed: SourceError, plan: SearchPlan, *, was_bare: bool) -> SourceE
     complaint = sort_complaint(plan.sort) if plan.sort else None
     if was_bare and complaint:
         return refused(f"Europe PMC gave no answer with this sort: {complaint}.")
+    if was_bare and "," in plan.sort:
+        return refused(
+            f"Europe PMC gave no answer with the sort {one_line(plan.sort, 80)!r}: each of its fields is known, but "
+            "together they are not taken. Sort by one field."
+        )
     if was_bare and plan.cursor != "*":
         return refused(
             f"Europe PMC gave no answer from the cursor {one_line(plan.cursor, 40)!r}: it is malformed or has expired. "
