@@ -124,7 +124,7 @@ def _exchange_value(body: bytearray, chance: random.Random) -> None:
     """Another value for a JSON member or for the text between two tags: the document stays well formed."""
     start = body.find(b":", chance.randrange(len(body) + 1))
     mark = body.find(b">", chance.randrange(len(body) + 1))
-    if start >= 0 and body.lstrip()[:1] in (b"{", b"["):
+    if start >= 0 and body.lstrip().startswith((b"{", b"[")):
         ends = [place for sign in (b",", b"}", b"]") if (place := body.find(sign, start)) > 0]
         if ends:
             body[start + 1 : min(ends)] = chance.choice(
@@ -138,7 +138,7 @@ def _exchange_element(body: bytearray, chance: random.Random) -> None:
     """The name of one tag in place of all its likes."""
     start = body.find(b"<", chance.randrange(len(body) + 1))
     end = start + 1
-    while 0 < end < len(body) and (body[end : end + 1].isalnum() or body[end : end + 1] in (b"-", b":")):
+    while 0 < end < len(body) and (body[end : end + 1].isalnum() or body[end] in b"-:"):
         end += 1
     name = bytes(body[start + 1 : end])
     if start >= 0 and name:

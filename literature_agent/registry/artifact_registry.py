@@ -26,6 +26,7 @@ from literature_agent.registry.references import (
     is_key,
     key_of,
     normalise_key,
+    written_key,
 )
 from literature_agent.registry.stores import MemoryStore, Store
 from literature_agent.registry.texts import StoredText, stored_texts, text_hash
@@ -552,8 +553,10 @@ class ArtifactRegistry:
         if isinstance(reference, Reference):
             key = reference.key
         else:
-            found = list(find_references(reference))
-            key = found[0].key if len(found) == 1 else normalise_key(reference.strip())
+            key = written_key(reference) or ""
+            if not is_key(key):
+                found = list(find_references(reference))
+                key = found[0].key if len(found) == 1 else normalise_key(reference.strip())
         number = self.store.owner(f"key:{key}") if is_key(key) else None
         return None if number is None else self._work(number)
 

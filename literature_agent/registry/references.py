@@ -178,7 +178,20 @@ def near(written: str, shown: Iterable[Reference | str]) -> str | None:
     return known[matches.pop()] if len(matches) == 1 else None
 
 
+def written_key(text: str) -> str | None:
+    """The key, perhaps invalid, if `text` is exactly what `str(Reference)` gives; the short way for what we wrote."""
+    if len(text) == _WRITTEN_LENGTH and text.startswith(_WRITTEN_START) and text.endswith("»"):
+        return text[len(_WRITTEN_START) : -1]
+    return None
+
+
+_WRITTEN_START = "«artifact:link:cite~"
+_WRITTEN_LENGTH = len(_WRITTEN_START) + KEY_LENGTH + 1
+
+
 def _key_in(text: str) -> str:
+    if (written := written_key(text)) is not None and is_key(written):
+        return written
     stripped = text.strip()
     match = _TOKEN.fullmatch(stripped)
     return normalise_key(match["key"] if match else stripped)

@@ -1,0 +1,153 @@
+"""What the house costs: a run against pydantic-ai's bare loop with the same requests; imports in fresh processes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from tempfile import TemporaryDirectory
+
+import httpx
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pydantic_ai import Agent
+
+from evals.benchmarks.measure import Figure, best_of_processes, show
+from literature_agent import ArtifactRegistry, LiteratureAggregator
+from literature_agent.custody import Event
+from literature_agent.sandbox import Asked, Corpus, SandboxServer
+from literature_agent.settings import load_settings
+from literature_agent.testing import Calls, Seen, scripted_model, submit
+
+QUERIES = ("long covid fatigue", "metformin cognition", "prehabilitation colorectal", "gut parkinson")
+IMPORTS = {
+    "bare": ("-c", "pass"),
+    "import pydantic_ai": ("-c", "import pydantic_ai"),
+    "three names": ("-c", "from literature_agent import Settings, ArtifactRegistry, search"),
+    "--help": ("-m", "literature_agent", "--help"),
+}
+
+
+def run(*, small: bool = False) -> list[Figure]:
+    return show("loop", [*asyncio.run(_loop(rounds=2 if small else 15)), *_imports(1 if small else 7)])
+
+
+def _imports(rounds: int) -> list[Figure]:
+    took = best_of_processes(IMPORTS, rounds)
+    base = took["import pydantic_ai"]
+    return [
+        Figure("import pydantic_ai, CPU", base * 1000, "ms"),
+        Figure("from literature_agent import Settings, ArtifactRegistry, search", took["three names"] / base, "x", 0.7),
+        Figure("literature-agent --help", took["--help"] / base, "x", 0.5),
+        Figure("an empty Python, of that", took["bare"] / base, "x"),
+    ]
+
+
+async def _loop(rounds: int) -> list[Figure]:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    trace.set_tracer_provider(provider)
+    with SandboxServer(Corpus.packaged()) as server, TemporaryDirectory() as folder:
+        settings = load_settings(
+            **server.settings_overrides(),
+            cache_dir=folder,
+            cache="off",
+            pace="off",
+            rate_limit_store="memory",
+        )
+        sent: list[list[Asked]] = []
+        asked_before = [0]
+
+        def seen_requests() -> None:
+            asked = list(server.requests)
+            sent.append(asked[asked_before[0] :])
+            asked_before[0] = len(asked)
+
+        def more(seen: Seen) -> Calls:
+            seen_requests()
+            return [("search_europepmc", {"query": query}) for query in QUERIES]
+
+        def fetches(seen: Seen) -> Calls:
+            seen_requests()
+            return [("fetch_pubmed", {"references": seen.references[at : at + 2]}) for at in range(0, 8, 2)]
+
+        def answer(seen: Seen) -> Calls:
+            seen_requests()
+            return submit(f"It helps {seen.references[0]}.", seen.references[:1])
+
+        model = scripted_model([("search_pubmed", {"query": query}) for query in QUERIES], more, fetches, answer)
+        events: list[Event] = []
+        usage: list[tuple[int, int]] = []
+
+        async with LiteratureAggregator(model, settings=settings) as aggregator, httpx.AsyncClient() as client:
+
+            async def ours() -> None:
+                sent.clear()
+                asked_before[0] = len(server.requests)
+                output = await aggregator.run(
+                    "Does exercise help?", registry=ArtifactRegistry(), on_event=events.append
+                )
+                usage.append((output.usage.requests, output.usage.tool_calls))
+
+            await ours()
+            turns = [list(turn) for turn in sent]
+            bare_agent = _bare_agent()
+
+            async def bare() -> None:
+                await bare_agent.run("Does exercise help?")
+
+            async def raw() -> None:
+                for turn in turns:
+                    await asyncio.gather(*(_send(client, server.base_url, one) for one in turn))
+
+            server.requests.clear()
+            took, busy = await _least({"ours": ours, "bare": bare, "raw": raw}, rounds)
+    assert usage[0] == (4, 12), usage[0]
+    return [
+        Figure("requests on the wire of a run", sum(map(len, turns))),
+        Figure("events of a run", len(events) / len(usage)),
+        Figure("spans of a run", len(exporter.get_finished_spans()) / len(usage)),
+        Figure("bare loop with no-op tools", took["bare"] * 1000, "ms"),
+        Figure("the same requests raw", took["raw"] * 1000, "ms"),
+        Figure("run of 12 tool calls in 4 turns", took["ours"] * 1000, "ms"),
+        Figure("run against bare loop and raw requests", took["ours"] / (took["bare"] + took["raw"]), "x", 1.5),
+        Figure("the same in CPU time, servers included", busy["ours"] / (busy["bare"] + busy["raw"]), "x", 1.5),
+    ]
+
+
+def _bare_agent() -> Agent[None, str]:
+    """The same turns with tools that do nothing."""
+    calls: Calls = [("no_op", {"query": query}) for query in QUERIES]
+    agent = Agent(scripted_model(calls, calls, calls, "It helps."))
+
+    @agent.tool_plain
+    async def no_op(query: str) -> str:
+        return "ok"
+
+    return agent
+
+
+async def _send(client: httpx.AsyncClient, base_url: str, asked: Asked) -> None:
+    if asked.method == "POST":
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        answer = await client.post(f"{base_url}{asked.path}", content=asked.query, headers=form)
+    else:
+        answer = await client.get(f"{base_url}{asked.path}?{asked.query}")
+    assert answer.status_code == 200, f"{asked.path} answered {answer.status_code}"
+
+
+async def _least(
+    rivals: dict[str, Callable[[], Awaitable[None]]], rounds: int
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Least wall seconds and least CPU seconds of each, in turns."""
+    wall, busy = dict.fromkeys(rivals, float("inf")), dict.fromkeys(rivals, float("inf"))
+    for _ in range(rounds):
+        for name, work in rivals.items():
+            began, began_busy = time.perf_counter(), time.process_time()
+            await work()
+            wall[name] = min(wall[name], time.perf_counter() - began)
+            busy[name] = min(busy[name], time.process_time() - began_busy)
+    return wall, busy
