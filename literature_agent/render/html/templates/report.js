@@ -4,8 +4,12 @@
   const $ = (id) => document.getElementById(id);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const cards = data.cards.map((facts) => ({ ...facts, element: $("a" + facts.n) }));
-  for (const card of cards) card.words = card.element.textContent.toLowerCase();
+  for (const card of cards) {
+    const texts = all("blockquote, .abstract p, .notice", card.element).map((element) => element.textContent);
+    card.words = [card.title, card.authors, card.place, card.why, ...card.badges, ...texts].join(" ").toLowerCase();
+  }
   for (const element of all("[data-script]")) element.hidden = false;
+  $("unscripted").hidden = true;
 
   const say = (sentence) => { $("said").textContent = sentence; };
 
