@@ -203,6 +203,10 @@
       if (id === first) link.setAttribute("aria-current", "true");
       else link.removeAttribute("aria-current");
     }
+    // On a phone the list is a bar that scrolls sideways.
+    const bar = document.querySelector("nav");
+    const current = links.get(first);
+    if (current) bar.scrollLeft = current.offsetLeft - (bar.clientWidth - current.offsetWidth) / 2;
   }, { rootMargin: "-10% 0px -60% 0px" });
   for (const section of all("main > section")) watcher.observe(section);
 })();
