@@ -327,7 +327,11 @@ def _results(section: WireResults) -> Iterator[TrialResult]:
 
 
 def _titles(groups: Iterable[WireGroup]) -> dict[str, str]:
-    return {group.id or "": _line(group.title) or group.id or "" for group in groups}
+    return {group.id or "": _line(group.title) or _line(group.id) or "" for group in groups}
+
+
+def _title(group: str | None, titles: dict[str, str]) -> str:
+    return titles.get(group or "") or _line(group) or ""
 
 
 def _values(measure: WireMeasure, groups: dict[str, str]) -> Iterator[TrialResultValue]:
@@ -338,9 +342,8 @@ def _values(measure: WireMeasure, groups: dict[str, str]) -> Iterator[TrialResul
                 value = _value(measurement, measure)
                 if value is None:
                     continue
-                group = measurement.groupId or ""
                 yield TrialResultValue(
-                    group=groups.get(group, group),
+                    group=_title(measurement.groupId, groups),
                     category=" / ".join(names) or None,
                     value=value,
                     spread=_line(measurement.spread),
@@ -376,8 +379,9 @@ def _analysis(analysis: WireAnalysis, groups: dict[str, str]) -> str | None:
         parts.append(f"P{p}" if p[0] in "<>=≤≥" else f"P={p}")
     if method := _line(analysis.statisticalMethod):
         parts.append(method)
-    if parts and analysis.groupIds:
-        parts.append(" vs ".join(groups.get(group, group) for group in analysis.groupIds))
+    compared = [title for group in analysis.groupIds if (title := _title(group, groups))]
+    if parts and compared:
+        parts.append(" vs ".join(compared))
     return "; ".join(parts) or None
 
 
@@ -389,10 +393,9 @@ def _adverse_events(section: WireResults) -> Iterator[TrialResult]:
         for group in module.eventGroups:
             affected, at_risk = getattr(group, f"{name}NumAffected"), getattr(group, f"{name}NumAtRisk")
             if affected is not None:
-                title = _line(group.title) or group.id or ""
-                values.append(
-                    TrialResultValue(group=title, value=f"{affected} of {at_risk}" if at_risk else str(affected))
-                )
+                title = _line(group.title) or _line(group.id) or ""
+                value = f"{affected} of {at_risk}" if at_risk else str(affected)
+                values.append(TrialResultValue(group=title, value=value))
         if values:
             yield TrialResult(
                 kind="adverse_events",

@@ -189,6 +189,16 @@ def test_a_median_time_that_is_no_number_was_not_reached(
     assert [each.value for each in trial.results[0].values] == [shown]
 
 
+def test_names_of_groups_can_be_written_whatever_stands_in_them() -> None:
+    """Ours: half of a character, as JSON may hold it, reaches no record."""
+    trial = measured(
+        measurement={"groupId": "OG9\ud800", "value": "1"}, analyses=[{"groupIds": ["\ud800"], "pValue": "1"}]
+    )
+    assert trial.results[0].values[0].group == "OG9"
+    assert trial.results[0].analyses == ("P=1",)
+    assert trial.model_dump_json()
+
+
 @pytest.mark.parametrize(
     ("written", "read"),
     [
