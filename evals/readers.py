@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple
+
+from pydantic import BaseModel
 
 from literature_agent.errors import LiteratureError
 from literature_agent.sources import _eutils, _jats
@@ -123,15 +126,35 @@ class Outcome(NamedTuple):
 
 
 def read(name: str, answer: Answer) -> Outcome:
-    """What the parser makes of the answer. Any other exception than a typed error passes: it is a bug."""
+    """What the parser makes of the answer, written as JSON once, since a record that can't be written is of no use.
+
+    Any other exception than a typed error passes: it is a bug.
+    """
     try:
-        return Outcome(READERS[name](answer), None)
+        value = READERS[name](answer)
     except LiteratureError as refused:
         return Outcome(None, refused.reason)
     except TransientAnswer as passing:
         return Outcome(None, f"again: {passing.kind}")
     except pmc.BatchRefused:
         return Outcome(None, "batch refused")
+    for record in _records(value):
+        record.model_dump_json()
+    return Outcome(value, None)
+
+
+def _records(value: object) -> Iterator[BaseModel]:
+    if isinstance(value, BaseModel):
+        yield value
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from _records(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _records(part)
+    elif is_dataclass(value):
+        for part in fields(value):
+            yield from _records(getattr(value, part.name))
 
 
 _BY_KIND = {

@@ -32,8 +32,9 @@ class FoundIdentifier(NamedTuple):
     end: int
 
 
-# Registrant 4-9 digits with optional sub-registrants (DOI Handbook 2.2); the suffix may hold any printable character.
-_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/\S+")
+# Registrant 4-9 digits with optional sub-registrants (DOI Handbook 2.2); the suffix may hold any printable character,
+# so no control and no lone surrogate, which broken JSON brings.
+_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 # What nearly every source sends: nothing to undress, nothing to trim, no second DOI behind the first.
 _BARE_DOI = re.compile(r"10\.[0-9]{4,9}/(?:(?!10\.)[0-9A-Za-z./_-])*[0-9A-Za-z]")
 _DOI_DRESS = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|(?:dx\.)?doi\.org/|info:doi/|doi\s*[:=]?\s*)+", re.I)

@@ -144,3 +144,15 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
     for found in find_identifiers(text):
         assert 0 <= found.start < found.end <= len(text)
     identify(text)
+
+
+@pytest.mark.parametrize("broken", ["10.5555/a\ud800b", "10.5555/a\x00b", "doi:10.5555/ab\x85c"])
+def test_a_doi_with_a_lone_surrogate_or_a_control_character_is_none(broken: str) -> None:
+    assert normalise_doi(broken) is None
+
+
+@pytest.mark.parametrize(
+    "spelled", ["10.5555/ABC.1", "10.5555/abc.1", "doi:10.5555/abc.1.", "10.5555/abc.110.5555/abc.1"]
+)
+def test_the_short_way_for_bare_dois_and_the_long_way_agree(spelled: str) -> None:
+    assert normalise_doi(spelled) == "10.5555/abc.1"

@@ -176,7 +176,7 @@ def _contact(row: dict[str, Any]) -> Contact:
         author=clean_text(_text(row, "author_corresponding")) or None,
         institution=clean_text(_text(row, "author_corresponding_institution")) or None,
         funders=_funders(row.get("funder")),
-        jats_url=address if re.fullmatch(r"https?://\S{1,400}", address) else None,
+        jats_url=address if re.fullmatch(r"https?://[!-~]{1,400}", address) else None,
     )
 
 
