@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.errors import InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
 from literature_agent.results import FetchResult, FullText, SearchResult
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import ALL, SOURCES, Source, find_source, sources_of_all
-from literature_agent.agents.sync import run_in_own_loop
 
 if TYPE_CHECKING:
     from pydantic_ai import CancellationToken
