@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from difflib import get_close_matches
+from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import httpx
 import typer
 
 from literature_agent.cli.options import Json, NoColor, Quiet, Verbose
@@ -27,6 +32,7 @@ KEY_PAGE = "https://account.ncbi.nlm.nih.gov/settings/"
 """Where NCBI gives out API keys (NBK25497)."""
 
 TIMEOUT_S = 10.0
+CLOCK_TOLERANCE_S = 60.0
 _PACKAGES = ("literature-agent", "pydantic-ai-slim", "pydantic", "httpx", "lxml", "typer", "rich")
 _PROBE = "diabetes"
 _PREFIX = "LITERATURE_AGENT_"
@@ -169,10 +175,43 @@ def _sources(settings: Settings, offline: bool) -> Iterator[Finding]:
 
 async def _ask_all(sources: list[Source], settings: Settings) -> list[Finding]:
     from literature_agent.transport import Transport
+    from literature_agent.transport.network import DirectOrProxied
 
     once = settings.model_copy(update={"retry_attempts": 1, "cache": "off", "breaker": "off"})
-    async with Transport(once) as transport:
-        return await asyncio.gather(*(_ask(source, transport) for source in sources))
+    network = _Timed(DirectOrProxied())
+    async with aclosing(network), Transport(once, network=network) as transport:
+        answers = await asyncio.gather(*(_ask(source, transport) for source in sources))
+    return [*answers, *_clock(network.ahead)]
+
+
+class _Timed(httpx.AsyncBaseTransport):
+    """A network that notes how far this machine's clock is ahead of those that answer, in seconds."""
+
+    def __init__(self, network: httpx.AsyncBaseTransport) -> None:
+        self.ahead: list[float] = []
+        self._network = network
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._network.handle_async_request(request)
+        with suppress(ValueError):
+            there = parsedate_to_datetime(response.headers.get("date", ""))
+            self.ahead.append((datetime.now(UTC) - there).total_seconds())
+        return response
+
+    async def aclose(self) -> None:
+        await self._network.aclose()
+
+
+def _clock(ahead: Sequence[float]) -> Iterator[Finding]:
+    """Whether the dates of a search log would be right; the middle one of several clocks is believed."""
+    if not ahead:
+        return
+    seconds = median(ahead)
+    if abs(seconds) <= CLOCK_TOLERANCE_S:
+        yield Finding("clock", "ok", f"Agrees with the services to {CLOCK_TOLERANCE_S:.0f} s.")
+    else:
+        apart = f"{abs(seconds):,.0f} s {'ahead of' if seconds > 0 else 'behind'} the services"
+        yield Finding("clock", "warning", f"{apart}: dates in search logs will be wrong.", "Set the clock.")
 
 
 async def _ask(source: Source, transport: Transport) -> Finding:

@@ -22,7 +22,6 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "read PMC90000101 --sandbox --outline",
         'read 90000101 --sandbox --sections "Methods;Results"',
     ),
-    "read": ("read 10.5555/synthetic.90000101 --outline",),
     "cite": (
         "cite 90000101 90000102 --format bibtex",
         "cite --from run.json --format vancouver",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from literature_agent.cli.doctor import _clock
 from literature_agent.sandbox import SandboxServer
 from literature_agent.sources import SOURCES
 
@@ -30,8 +31,28 @@ def test_everything_is_looked_at_and_said(cli: Run, server: SandboxServer) -> No
         assert _finding(done, source.label)["status"] == "ok"
     leaves = [f["text"] for f in done.document["findings"] if f["name"] == "leaves this machine"]
     assert leaves == [source.leaves for source in SOURCES]
-    for name in ("python", "packages", "model", "cache"):
+    for name in ("python", "packages", "model", "cache", "clock"):
         assert _finding(done, name)["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "status", "said"),
+    [
+        ([0.4, -1.2], "ok", "60 s"),
+        ([7200.0, 7201.0, 3.0], "warning", "7,200 s ahead of the services"),
+        ([-90.0], "warning", "90 s behind the services"),
+    ],
+)
+def test_a_wrong_clock_is_a_warning(ahead: list[float], status: str, said: str) -> None:
+    """The search log is dated by it."""
+    (finding,) = _clock(ahead)
+    assert finding.status == status
+    assert said in finding.text
+    assert bool(finding.todo) == (status == "warning")
+
+
+def test_a_clock_that_nobody_answers_is_not_judged() -> None:
+    assert list(_clock([])) == []
 
 
 def test_a_missing_key_says_where_to_register_one(cli: Run, server: SandboxServer) -> None:
