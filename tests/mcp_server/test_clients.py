@@ -135,7 +135,10 @@ def test_the_inspector_lists_calls_reads_and_gets_over_http(inspect: Inspect, ht
 def test_the_inspector_lists_the_tools_of_a_process(inspect: Inspect, stdio: Command) -> None:
     command = stdio()
     environment = [part for name, value in (command.env or {}).items() for part in ("-e", f"{name}={value}")]
-    tools = inspect(*environment, command.command, *command.args, "--method", "tools/list").document["tools"]
+    patient = ("--connect-timeout", "90000")
+    listed = inspect(*patient, *environment, command.command, *command.args, "--method", "tools/list")
+    assert listed.code == 0, listed.document
+    tools = listed.document["tools"]
     assert [tool["name"] for tool in tools] == ["literature_aggregator", "search_pubmed", "read_pmc_full_text"]
 
 
