@@ -32,9 +32,10 @@ class FoundIdentifier(NamedTuple):
     end: int
 
 
-# Registrant 4-9 digits with optional sub-registrants (DOI Handbook 2.2); the suffix may hold any printable character,
+# Registrant 4-9 digits with optional sub-registrants (DOI Handbook 2.2), bounded so that text of nothing but numbers is
+# read in linear time; the suffix may hold any printable character,
 # so no control and no lone surrogate, which broken JSON brings.
-_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+){0,8}/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 # What nearly every source sends: nothing to undress, nothing to trim, no second DOI behind the first.
 _BARE_DOI = re.compile(r"10\.[0-9]{4,9}/(?:(?!10\.)[0-9A-Za-z./_-])*[0-9A-Za-z]")
 _DOI_DRESS = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|(?:dx\.)?doi\.org/|info:doi/|doi\s*[:=]?\s*)+", re.I)
@@ -42,7 +43,7 @@ _PREPRINT_DOI = re.compile(r"^10\.(?:1101|64898)/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,
 _VERSION_TAIL = re.compile(
     r"(?P<base>/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8})(?:v\d+)?(?:\.(?:full|abstract))?(?:\.pdf)?$", re.I
 )
-_DOI_ENCODED = re.compile(r"10\.\d{4,9}(?:\.\d+)*%2f", re.I)
+_DOI_ENCODED = re.compile(r"10\.\d{4,9}(?:\.\d+){0,8}%2f", re.I)
 _PMID = re.compile(r"(?:https?://(?:www\.)?pubmed\.ncbi\.nlm\.nih\.gov/|pmid\s*[:=]?\s*|med:)?0*([1-9]\d{0,7})/?", re.I)
 _PMCID = re.compile(
     r"(?:https?://(?:www\.ncbi\.nlm\.nih\.gov/pmc|pmc\.ncbi\.nlm\.nih\.gov)/articles/|pmcid\s*[:=]?\s*|pmc:)?"
@@ -59,13 +60,16 @@ def _plain(text: str) -> str:
 
 def _trim_prose(doi: str) -> str:
     """Drop what prose adds at the end: punctuation, and closing brackets that nothing opened."""
-    while doi:
-        last = doi[-1]
-        if last in ".,;:'\"*”’»" or (last in _CLOSERS and doi.count(last) > doi.count(_CLOSERS[last])):
-            doi = doi[:-1]
-        else:
-            return doi
-    return doi
+    surplus = {closing: doi.count(closing) - doi.count(opening) for closing, opening in _CLOSERS.items()}
+    end = len(doi)
+    while end:
+        last = doi[end - 1]
+        if surplus.get(last, 0) > 0:
+            surplus[last] -= 1
+        elif last not in ".,;:'\"*”’»":
+            break
+        end -= 1
+    return doi[:end]
 
 
 def normalise_doi(text: str) -> str | None:
@@ -138,7 +142,7 @@ def identify(text: str) -> Identifier | None:
 
 _PROSE = re.compile(
     r"""
-    (?P<doi>(?:https?://(?:dx\.)?doi\.org/|doi\s*[:=]?\s*)?\b10\.\d{4,9}(?:\.\d+)*/[^\s"“”«»|]+)
+    (?P<doi>(?:https?://(?:dx\.)?doi\.org/|doi\s*[:=]?\s*)?\b10\.\d{4,9}(?:\.\d+){0,8}/[^\s"“”«»|]+)
   | (?P<pmcid>(?:\bpmcid\s*[:=]?\s*)?\bPMC\s?\d{2,10}(?:\.\d+)?\b)
   | (?P<nct>\bNCT\s?-?\d{8}\b)
   | (?P<isrctn>\bISRCTN\s?\d{8}\b)

@@ -47,7 +47,7 @@ _NAMES_AT_END = re.compile(rf"(?P<names>{_NAMES})[,\s]*$")
 _YEAR_BEHIND = re.compile(r"[\s,.;]{0,3}[(\[]?\s?(?:1[89]\d\d|20[0-3]\d)[a-f]?\s?[)\]]?")
 _TITLE_OF_PERSON = re.compile(r"\b(?:Dr|Prof|Professor)\.?\s(?:[A-Z]\.\s?){0,2}$")
 _GLUED = re.compile(rf"(?<![^\W_])[@\[(]?{CAPITALISED}(?:19|20)\d\d[a-z]{{0,12}}\b(?=[\])\s,;.]|$)")
-_CYRILLIC_ET_AL = re.compile(r"[^\W\d_]+(?:\s[^\W\d_]\.){0,2},?\s(?:и\sсоавт|и\sдр|та\sін)\b\.?", re.I)
+_CYRILLIC_ET_AL = re.compile(r",?\s(?:и\sсоавт|и\sдр|та\sін)\b\.?", re.I)
 
 
 def author_years(text: str, known: Known) -> Iterator[Hit]:
@@ -78,7 +78,7 @@ def _others(text: str) -> Iterator[Hit]:
             behind = _YEAR_BEHIND.match(text, match.end())
             yield Hit("author-year", names.start(), behind.end() if behind else match.end())
     for match in _CYRILLIC_ET_AL.finditer(text):
-        yield Hit("author-year", match.start(), match.end())
+        yield Hit("author-year", _start_of_word(text, match.start()), match.end())
 
 
 def _start_of_word(text: str, at: int) -> int:

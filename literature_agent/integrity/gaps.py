@@ -101,7 +101,8 @@ def _off_topic(record: SearchRecord, description: str) -> str | None:
     shared = sum(any(_same(word, other) for other in about) for word in asked)
     if shared >= SHARED_WORDS:
         return None
-    return "that search asked for something else: name in the description what was searched for"
+    query = " ".join(record.query.split())[:160]
+    return f"name in the description what was searched for, in the words of its query ({query})"
 
 
 def _mesh_terms(record: SearchRecord) -> Iterator[str]:

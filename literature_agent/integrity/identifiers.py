@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import cast
+from typing import NamedTuple, cast
 
 from literature_agent.ids import find_identifiers
 from literature_agent.integrity.folding import TOKEN
@@ -23,59 +23,78 @@ _DOMAINS = "com|org|net|gov|edu|int|info|io|eu|ac\\.uk|co\\.uk|nhs\\.uk|gov\\.uk
 _COUNTRIES = "de|fr|nl|ch|au|ca|jp|cn|in|br|se|no|dk|fi|it|es|at|be|pl|uk|us|me|ly|gl"
 
 
-def _is(kind: LeakKind, pattern: str, flags: int = re.I) -> tuple[LeakKind, re.Pattern[str]]:
-    return kind, re.compile(pattern, re.X | flags)
+class _Loose(NamedTuple):
+    kind: LeakKind
+    cues: tuple[str, ...]
+    """Without any of these, in lower case, the pattern matches nowhere: long texts are searched for these first."""
+    pattern: re.Pattern[str]
+
+
+def _is(kind: LeakKind, cues: str, pattern: str, flags: int = re.I) -> _Loose:
+    return _Loose(kind, tuple(cues.split("|")), re.compile(pattern, re.X | flags))
 
 
 # Beside what `ids` finds as written exactly. White space in these patterns means nothing.
 _LOOSE = (
     # A label with anything behind it that holds a digit; a resolver however spelled; a number with blanks, or in words.
-    _is("doi", r"\bdoi\s?(?:[:=\#]|\bis\b|\bnumber\b)\s?(?=\S{0,60}\d)[^\s\"<>|]+"),
-    _is("doi", rf"\b(?:dx{_DOT})?doi{_DOT}org\b(?:{_SLASH}\S{{0,200}})?"),
-    _is("doi", rf"(?<![\d.,])1\s?0{_DOT}(?:\d\s?){{4,9}}(?:\.\d+)*{_SLASH}[^\s\"<>|]+"),
-    _is("doi", r"\bten\s(?:dot|point)\s(?:\w{1,20}\s){1,9}?slash\b\s?\S*"),
+    _is("doi", "doi", r"\bdoi\s?(?:[:=\#]|\bis\b|\bnumber\b)\s?(?=\S{0,60}\d)[^\s\"<>|]+"),
+    _is("doi", "doi", rf"\b(?:dx{_DOT})?doi{_DOT}org\b(?:{_SLASH}\S{{0,200}})?"),
+    _is("doi", "10|1 0", rf"(?<![\d.,])1\s?0{_DOT}(?:\d\s?){{4,9}}(?:\.\d+){{0,5}}{_SLASH}[^\s\"<>|]+"),
+    _is("doi", "ten ", r"\bten\s(?:dot|point)\s(?:\w{1,20}\s){1,9}?slash\b\s?\S*"),
     # Publishers' own numbers, which are most of a DOI.
-    _is("doi", r"\bS\d{4}-?\d{3}[\dX]\(?\d{2}\)?\d{5}-?[\dX]\b", 0),
-    _is("doi", r"\bNEJM[a-z]{1,5}\d{6,8}\b | \bs4\d{4}-\d{3}-\d{4,5}-[\dxyz]\b", 0),
-    _is("doi", r"\b20\d\d\.[01]\d\.[0-3]\d\.\d{6,8}(?:v\d+)?\b"),
+    _is("doi", "s0|s1|s2|s3|s4|s5|s6|s7|s8|s9", r"\bS\d{4}-?\d{3}[\dX]\(?\d{2}\)?\d{5}-?[\dX]\b", 0),
+    _is("doi", "nejm|s4", r"\bNEJM[a-z]{1,5}\d{6,8}\b | \bs4\d{4}-\d{3}-\d{4,5}-[\dxyz]\b", 0),
+    _is("doi", "20", r"\b20\d\d\.[01]\d\.[0-3]\d\.\d{6,8}(?:v\d+)?\b"),
     _is(
         "pmid",
+        "pm|p m",
         r"""\bP\s?M\s?I\s?Ds?\b [^\w\s]{0,3}\s? (?:(?:is|was|no|nr|number)\b\.?)? [^\w\s]{0,3}\s?
             \d{1,10} (?:[\s,]\d{3,4}){0,2}\b""",
     ),
     _is(
         "pmid",
+        "med",
         r"""\b(?:PubMed|MEDLINE|MED)\b [\s:/\#.(\[=-]{1,4}
             (?:(?:ID|UI|identifier|record|entry|number|accession|article|no)\b[\s:\#.=-]{0,3})?
             (?:PMID[\s:]{0,2})? \d{5,9}\b""",
     ),
-    _is("pmid", r"\bPubMed\s(?:ID|UI|identifier|record|entry|number|accession|article)\b[\s:\#.=-]{0,3}\d{1,9}\b"),
-    _is("pmcid", r"(?<![A-Za-z])P\s?M\s?C(?:\s?I\s?D)?\s?[:\#.=_-]?\s?(?:PMC\s?)?\d(?:\s?\d){4,9}\b"),
-    _is("pmcid", r"\bPMCID\b\W{0,3}\w{0,3}?\d+\b"),
-    _is("nct", r"(?<![A-Za-z0-9])N\s?C\s?T[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
-    _is("isrctn", r"(?<![A-Za-z0-9])I\s?S\s?R\s?C\s?T\s?N[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
-    _is("eudract", r"\b(?:EudraCT|EUCTR|EU\sCT)\b\W{0,3}(?:(?:number|no|nr)\b\W{0,3})?\d{4}-?\d{6}-?\d{2}\b"),
-    _is("eudract", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d)?(?![\d-])"),
     _is(
+        "pmid",
+        "pubmed",
+        r"\bPubMed\s(?:ID|UI|identifier|record|entry|number|accession|article)\b[\s:\#.=-]{0,3}\d{1,9}\b",
+    ),
+    _is("pmcid", "pmc|p m|pm c", r"(?<![A-Za-z])P\s?M\s?C(?:\s?I\s?D)?\s?[:\#.=_-]?\s?(?:PMC\s?)?\d(?:\s?\d){4,9}\b"),
+    _is("pmcid", "pmcid", r"\bPMCID\b\W{0,3}\w{0,3}?\d+\b"),
+    _is("nct", "ct|c t", r"(?<![A-Za-z0-9])N\s?C\s?T[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
+    _is("isrctn", "sr|s r", r"(?<![A-Za-z0-9])I\s?S\s?R\s?C\s?T\s?N[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
+    _is("eudract", "eu", r"\b(?:EudraCT|EUCTR|EU\sCT)\b\W{0,3}(?:(?:number|no|nr)\b\W{0,3})?\d{4}-?\d{6}-?\d{2}\b"),
+    _is("eudract", "-", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d)?(?![\d-])"),
+    _is(
+        "arxiv",
         "arxiv",
         r"""\barxiv\b\s?[:.\#_-]?\s? (?:(?:id|no)\b\s?:?\s?)?
             (?:\d{4}\.\d{4,5}(?:v\d+)? | [a-z-]{2,20}(?:\.[a-z]{2})?/\d{7})""",
     ),
-    _is("arxiv", r"(?<![\d.])\d{4}\.\d{4,5}v\d{1,2}\b"),
-    _is("ppr", r"\bPPR\s?[:/\#-]?\s?(?:PPR\s?)?\d{4,}\b"),
-    _is("nbk", r"\bNBK\s?[:\#-]?\s?\d{3,}\b"),
+    _is("arxiv", "v", r"(?<![\d.])\d{4}\.\d{4,5}v\d{1,2}\b"),
+    _is("ppr", "ppr", r"\bPPR\s?[:/\#-]?\s?(?:PPR\s?)?\d{4,}\b"),
+    _is("nbk", "nbk", r"\bNBK\s?[:\#-]?\s?\d{3,}\b"),
     _is(
         "registry",
+        "drks|ctr|umin|jrct|kct|ctri|rbr-|ntr|jprn-|crd|isbn|issn",
         r"""\b(?:ChiCTR(?:-[A-Z]{2,4})?-?\d{8,10} | DRKS\s?\d{8} | ACTRN\s?\d{14} | UMIN\s?\d{9} | jRCTs?\d{9,}
             | KCT\d{7} | CTRI/\d{4}/\d{2,3}/\d{4,6} | IRCT\d{8,}\w* | PACTR\d{12,} | TCTR\d{11} | RBR-\w{6,7}
             | NTR\s?\d{4} | JPRN-\w+ | CRD\s?\d{8,12} | IS[BS]N\W{0,3}[\dX][\d\ X-]{7,16})\b""",
     ),
-    _is("url", r"\bh(?:tt|xx)ps?\s?:\s?/\s?/\s?\S+ | \bftp://\S+"),
-    _is("url", r"\bwww\s?\.\s?[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}(?:/\S*)?"),
-    _is("url", rf"(?<![\w.@-])(?:[A-Z0-9-]{{1,63}}\.){{1,6}}(?:{_DOMAINS}|{_COUNTRIES})(?::\d+)?/[^\s\"<>|]*"),
-    _is("url", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Z0-9-]{1,63}\.){1,6}[A-Z]{2,24}\b"),
-    _is("url", rf"(?<![\w.@-])(?!clinicaltrials\.gov\b)(?:[A-Z][A-Z0-9-]{{1,62}}\.){{1,6}}(?:{_DOMAINS})\b(?!\.?\w)"),
-    _is("url", r"\b[\w-]{2,40}\s?[\[({]?\s?\bdot\b\s?[\])}]?\s?(?:com|org|net|gov|edu)\b"),
+    _is("url", "http|hxxp|ftp", r"\bh(?:tt|xx)ps?\s?:\s?/\s?/\s?\S+ | \bftp://\S+"),
+    _is("url", "www", r"\bwww\s?\.\s?[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}(?:/\S*)?"),
+    _is("url", "/", rf"(?<![\w.@-])(?:[A-Z0-9-]{{1,63}}\.){{1,6}}(?:{_DOMAINS}|{_COUNTRIES})(?::\d+)?/[^\s\"<>|]*"),
+    _is("url", "@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Z0-9-]{1,63}\.){1,6}[A-Z]{2,24}\b"),
+    _is(
+        "url",
+        ".",
+        rf"(?<![\w.@-])(?!(?:clinical)?trials\.gov\b)(?:[A-Z][A-Z0-9-]{{1,62}}\.){{1,6}}(?:{_DOMAINS})\b(?!\.?\w)",
+    ),
+    _is("url", "dot", r"\b[\w-]{2,40}\s?[\[({]?\s?\bdot\b\s?[\])}]?\s?(?:com|org|net|gov|edu)\b"),
 )
 # "aged 10. 1056/2000 patients": a full stop, and a fraction behind it.
 _FRACTION = re.compile(r"10\.?\s?[\d\s.]*/\s?\d{1,6}[^\w\s]*", re.I)
@@ -110,8 +129,9 @@ def identifiers_in(text: str, known: Known) -> Iterator[Hit]:
         yield Hit(cast("LeakKind", found.kind), found.start, found.end, found.value)
         if found.kind == "pmid":
             yield from _listed(text, found.end)
-    for kind, pattern in _LOOSE:
-        for match in pattern.finditer(text):
+    low = text.lower()
+    for kind, cues, pattern in _LOOSE:
+        for match in pattern.finditer(text) if any(cue in low for cue in cues) else ():
             raw = _trimmed(match.group())
             if TOKEN in raw:
                 raw = raw[: raw.index(TOKEN)]

@@ -11,14 +11,11 @@ from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, JOURNAL_
 from literature_agent.integrity.years import MEASURED, REACH, UPPER, YEAR
 
 _JOURNAL_NAME = (
-    rf"(?:The\s)?(?:[{UPPER}][\w-]*\s){{0,3}}(?:Journal|Annals|Archives|Proceedings|Transactions|Bulletin)(?:\sof(?:\sthe)?"
-    rf"(?:\s(?:[{UPPER}][\w'-]*|and|of|the|in|for|&)){{1,7}})?"
+    rf"(?:The\s)?(?:[{UPPER}][\w-]{{0,30}}\s){{0,3}}(?:Journal|Annals|Archives|Proceedings|Transactions|Bulletin)(?:\sof(?:\sthe)?"
+    rf"(?:\s(?:[{UPPER}][\w'-]{{0,30}}|and|of|the|in|for|&)){{1,7}})?"
 )
 _JOURNAL_THEN_YEAR = re.compile(rf"\b{_JOURNAL_NAME}[\s,.;:]{{0,3}}(?:in\s)?[(\[]?(?:19|20)\d\d\b")
 _YEAR_THEN_JOURNAL = re.compile(r"^\s(?P<name>(?:[^\W\d_][\w&'.-]*\s){0,8}[^\W\d_][\w&'.-]*)")
-_WORDS_BEFORE_YEAR = re.compile(
-    r"(?P<name>(?:[^\W\d_][^\W\d_&'-]*\.?,?\s?|&\s?|-){1,9}?)(?P<joint>[\s,.;:]{0,3}(?:in\s)?[(\[]?\s?)$"
-)
 _PUBLISHED_IN = re.compile(
     r"\b(?:published|appeared|appearing|printed|reported|appears)\s(?:online\s)?in\s(?:the\s)?(?=\S)", re.I
 )

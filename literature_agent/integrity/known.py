@@ -29,6 +29,8 @@ class Person(NamedTuple):
 
 def bare(word: str) -> str:
     """`word` in lower case without accents, to compare names by."""
+    if word.isascii():
+        return word.lower()
     plain = unicodedata.normalize("NFKD", word)
     return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
 

@@ -14,9 +14,8 @@ _BRACKET = re.compile(
     rf"(?P<glued>(?<=\w))?\[\s?(?:refs?\.?\s?|\#|\^)?(?P<numbers>{_NUMBERS})\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
 )
 _ROUND = re.compile(rf"(?<=[^\W\d_])\s?\((?P<numbers>{_NUMBERS})\)(?=\s?(?:[.;:]|,\s[a-z]|$))")
-_RAISED = re.compile(
-    r"(?P<before>[^\W\d_]{4,}|[.,;)\]\"'])\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?(?![\d.^/])"
-)
+_RAISED = re.compile(r"\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?(?![\d.^/])")
+_BEFORE_RAISED = re.compile(r"(?:([^\W\d_]{4,})|[.,;)\]\"'])$")
 _GLUED_NUMBER = re.compile(r"(?<=[a-z][a-z][a-z][a-z])[.]\d{1,3}(?:[,-]\d{1,3}){0,20}(?=\s+[A-Z]|\s*$)")
 _KEYED = re.compile(
     r"\\?\bcite[a-z]{0,12}\s?\{[^{}]{0,200}\}|\[\^[\w-]{1,20}\]|\[@[\w:;@\s.-]{1,80}\]|\(\s?(?:see\s)?refs?\.?\s?\d[\d\s,-]{0,20}\)"
@@ -24,7 +23,7 @@ _KEYED = re.compile(
     re.I,
 )
 _INTERVAL = re.compile(
-    r"(?:\b(?:ci|cri|intervals?|range|ranges|ranging|iqr|interquartile|quartiles?|median|mean|sd|se|sem|scores?|aged?|between|from|scale"
+    r"(?:\b(?:[ft]|ci|cri|intervals?|range|ranges|ranging|iqr|interquartile|quartiles?|median|mean|sd|se|sem|scores?|aged?|between|from|scale"
     r"|n|interquartile\srange|percentiles?|min|max|limits?)|[=±<>])\W{0,3}$",
     re.I,
 )
@@ -62,8 +61,9 @@ def markers(text: str) -> Iterator[Hit]:
             continue
         yield Hit("marker", match.start(), match.end())
     for match in _RAISED.finditer(text):
-        if bare(match["before"]) not in _NO_RAISED_BEFORE:
-            yield Hit("marker", match.end("before"), match.end())
+        raised = _BEFORE_RAISED.search(text[max(0, match.start() - 30) : match.start()])
+        if raised and bare(raised.group(1) or "") not in _NO_RAISED_BEFORE:
+            yield Hit("marker", match.start(), match.end())
     for match in _GLUED_NUMBER.finditer(text):
         yield Hit("marker", match.start() + 1, match.end())
     for match in _KEYED.finditer(text):

@@ -8,7 +8,7 @@ import re
 REACH = 110
 
 UPPER = "A-Z" + "".join(chr(c) for c in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)) if chr(c).isupper())
-CAPITALISED = rf"[{UPPER}][^\W\d_]+(?:['’-][^\W\d_]+)*"
+CAPITALISED = rf"[{UPPER}][^\W\d_]{{1,40}}(?:['’-][^\W\d_]{{1,40}}){{0,3}}"
 YEAR = re.compile(r"(?<![\d.,/:$€£-])\b(?:1[89]\d\d|20[0-3]\d)[a-f]?\b(?![\d/]|[.,:]\d|-\d|\s?(?:-|to)\s?\d|\s?%)")
 
 # A number with what it measures or counts is a dose or a size, whatever stands before it.
