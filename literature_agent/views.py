@@ -55,6 +55,8 @@ Lookup = Callable[[IdentifierKind, str], str | None]
 """Reference of the work that carries an identifier, if this run has shown the work."""
 Marked = Callable[[str], CitationArtifact | None]
 """The completed record of a reference: what any source knows of a retraction is shown with every copy."""
+Seen = Callable[[str], bool]
+"""Whether this run has shown the abstract of a reference, or its beginning, before."""
 
 
 class Span(NamedTuple):
@@ -215,6 +217,7 @@ def view_search(
     *,
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    seen: Seen | None = None,
     notes: Sequence[str] = (),
 ) -> View:
     """One search as a model sees it.
@@ -243,12 +246,18 @@ def view_search(
         page.line(f"Note: {note}")
     if result.status == "empty":
         page.line("Nothing found: the source answered and has no match for this query.")
-    _hits(page, result.artifacts, references, marked)
+    _hits(page, result.artifacts, references, marked, seen)
     return page.view()
 
 
-def _hits(page: _Page, artifacts: Sequence[CitationArtifact], references: Sequence[str], marked: Marked | None) -> None:
-    """Each record with the beginning of its abstract, inside the fence."""
+def _hits(
+    page: _Page,
+    artifacts: Sequence[CitationArtifact],
+    references: Sequence[str],
+    marked: Marked | None,
+    seen: Seen | None = None,
+) -> None:
+    """Each record with the beginning of its abstract, inside the fence; one `seen` before with its title alone."""
     if not artifacts:
         return
     page.line(FENCE_OPEN)
@@ -258,7 +267,9 @@ def _hits(page: _Page, artifacts: Sequence[CitationArtifact], references: Sequen
         page.line(_heading(known, reference))
         page.write("Title: ")
         page.quote(artifact, reference, "title", artifact.title)
-        if artifact.abstract_text:
+        if seen is not None and seen(reference):
+            page.line("(shown before)")
+        elif artifact.abstract_text:
             page.write("Abstract: ")
             page.quote(artifact, reference, "abstract", artifact.abstract_text, snippet_end(artifact.abstract_text))
         else:
@@ -273,6 +284,7 @@ def view_search_all(
     *,
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    seen: Seen | None = None,
 ) -> View:
     """A search of all sources as a model sees it: a line for each source, then the merged hits, best score first.
 
@@ -304,7 +316,7 @@ def view_search_all(
     for artifact, reference in zip(result.artifacts, references, strict=True):
         if artifact.relevance_score is not None:
             page.line(f"Score {artifact.relevance_score:.2f}: {reference}")
-    _hits(page, result.artifacts, references, marked)
+    _hits(page, result.artifacts, references, marked, seen)
     return page.view()
 
 
@@ -316,6 +328,7 @@ def view_related(
     linked: Sequence[tuple[str, str]] = (),
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    seen: Seen | None = None,
 ) -> View:
     """Works related to the one of `reference`; `linked` are those that this run has shown already."""
     page = _Page(lookup)
@@ -338,7 +351,7 @@ def view_related(
         page.line(f"Relation: {other}: {relation}")
     for relation, other in linked:
         page.line(f"Relation: {other}: {relation} (shown before)")
-    _hits(page, result.artifacts, references, marked)
+    _hits(page, result.artifacts, references, marked, seen)
     return page.view()
 
 

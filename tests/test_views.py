@@ -132,6 +132,15 @@ def test_a_retraction_known_from_another_record_is_shown_with_this_one() -> None
     assert "[RETRACTED]" in view.text
 
 
+def test_a_hit_shown_before_has_its_title_alone() -> None:
+    result = SearchResult(status="ok", artifacts=(article(),))
+    view = view_search("s2", "pubmed", result, [REFERENCE], seen=lambda reference: reference == REFERENCE)
+    assert "(shown before)" in view.text
+    assert "Abstract" not in view.text
+    assert [shown.section for shown in view.shown] == ["title"]
+    assert "(shown before)" not in view_search("s2", "pubmed", result, [REFERENCE], seen=lambda _: False).text
+
+
 def test_nothing_found_cut_short_and_hits_read_differently() -> None:
     """K095."""
     empty = view_search("s1", "pubmed", SearchResult(status="empty", total=0), []).text

@@ -172,6 +172,7 @@ class Custody:
                 references,
                 lookup=self.desk.work_of,
                 marked=self.registry.find,
+                seen=self.seen,
                 notes=notes,
             )
             self.show(view)
@@ -234,9 +235,10 @@ class Custody:
     # --- fetch ---
 
     async def _fetch(self, source: Source, written: Sequence[str], call: Call) -> Shown:
-        wanted, problems = self._identifiers(source, written)
-        if problems:
-            return Shown("correction", "\n".join(problems))
+        wanted, elsewhere, problems = self._identifiers(source, written)
+        if problems or not wanted:
+            no_record = [f"{reference}: {why}" for reference, why in elsewhere]
+            return Shown("correction", "\n".join([*problems, *no_record]))
         async with self.in_order() as my_turn:
             result, error = await outcome_of(self._tools[source.name].fetch(list(wanted)))
             await my_turn()
@@ -257,7 +259,7 @@ class Custody:
                 marked=self.registry.find,
                 linked=self.linked_to,
                 not_found=[wanted[i] for i in result.not_found if i in wanted],
-                failed=[(wanted[i], info.message) for i, info in result.failed.items() if i in wanted],
+                failed=[*((wanted[i], info.message) for i, info in result.failed.items() if i in wanted), *elsewhere],
             )
             self.show(view)
             self.tell(
@@ -270,9 +272,13 @@ class Custody:
             )
             return Shown("ok", view.text, result)
 
-    def _identifiers(self, source: Source, written: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-        """Identifier the source can fetch -> reference, and a sentence for each thing that is no shown reference."""
+    def _identifiers(
+        self, source: Source, written: Sequence[str]
+    ) -> tuple[dict[str, str], list[tuple[str, str]], list[str]]:
+        """Identifier the source can fetch -> reference; works it has no record of, with the tool that fetches them;
+        a sentence for each thing that is no shown reference."""
         wanted: dict[str, str] = {}
+        elsewhere: list[tuple[str, str]] = []
         problems: list[str] = []
         for raw in dict.fromkeys(written):
             reference = self.desk.shown(raw)
@@ -281,10 +287,12 @@ class Custody:
                 continue
             identifier = self._identifier_for(source, reference)
             if identifier is None:
-                problems.append(f"{reference} has no record in {source.label}; fetch it with the tool that showed it.")
+                others = dict.fromkeys(s.fetch_tool for s in self.sources if self._identifier_for(s, reference))
+                advice = f"use {' or '.join(others)}." if others else "no source of this run can fetch it."
+                elsewhere.append((reference, f"no record in {source.label}; {advice}"))
             else:
                 wanted[identifier] = reference
-        return wanted, problems
+        return wanted, elsewhere, problems
 
     def not_a_shown_reference(self, raw: str, tool: str) -> str:
         """What is wrong with `raw` where a reference is wanted; `tool` is the search that shows references."""
@@ -308,6 +316,10 @@ class Custody:
                 if value is not None:
                     return value
         return None
+
+    def seen(self, reference: str) -> bool:
+        """Whether this run has shown the abstract of the work, or its beginning."""
+        return any(text.section == "abstract" for text in self.ledger.shown_texts(reference))
 
     def linked_to(self, reference: str) -> list[tuple[str, str]]:
         """Works of the same family that this run has shown, with what they are to this one."""

@@ -87,7 +87,9 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
         if result.status == "failed" and _all_refused(answers):
             return custody.refusal(f"Search {'+'.join(ids)} | {ALL} | failed", _joint_refusal(answers))
         references = [_held(custody, artifact) for artifact in result.artifacts]
-        view = view_search_all(ids, result, references, lookup=custody.desk.work_of, marked=custody.registry.find)
+        view = view_search_all(
+            ids, result, references, lookup=custody.desk.work_of, marked=custody.registry.find, seen=custody.seen
+        )
         custody.show(view)
         return Shown("fact" if result.status == "failed" else "ok", view.text, result)
 
@@ -140,6 +142,7 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
             linked=linked if kind == "linked" else (),
             lookup=custody.desk.work_of,
             marked=custody.registry.find,
+            seen=custody.seen,
         )
         custody.show(view)
         custody.tell(Event(kind="fetch_finished", text=f"{kind}: {len(references)} works", found=len(references)))

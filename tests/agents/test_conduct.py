@@ -59,7 +59,7 @@ def obedient(seen: Seen) -> Calls:
         (Budget(max_requests=3), "3 model requests"),
         (Budget(max_requests=8), "8 model requests"),
         (Budget(max_tool_calls=2), "2 tool calls"),
-        (Budget(max_tokens=30_000), "30,000 tokens"),
+        (Budget(max_tokens=25_000), "25,000 tokens"),
     ],
 )
 async def test_the_end_of_a_budget_is_one_closing_turn_and_a_partial_answer(

@@ -20,7 +20,7 @@ from literature_agent.registry import ArtifactRegistry
 from literature_agent.results import RelatedResult, SearchResult
 from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import load_settings
-from literature_agent.sources import europepmc, pubmed
+from literature_agent.sources import clinicaltrials, europepmc, pubmed
 from literature_agent.transport import Transport
 
 QUERY = "metformin AND cognitive decline"
@@ -254,6 +254,29 @@ async def test_a_held_but_unshown_work_is_not_revealed(gate: Gate) -> None:
     shown = await gate.call("find_related", reference=str(stranger), relation="similar")
     assert shown.outcome == "correction"
     assert "unknown" in shown.text
+
+
+async def test_a_reference_of_another_source_does_not_stop_a_fetch(wire: Transport) -> None:
+    gate = gate_over(wire, sources=(pubmed.SOURCE, clinicaltrials.SOURCE))
+    paper = REFERENCE.findall((await gate.call("search_pubmed", query="metformin AND cognitive decline")).text)[0]
+    found = await gate.call("search_clinicaltrials", query="metformin")
+    trial = REFERENCE.findall(found.text.partition("<papers")[2])[0]
+    both = await gate.call("fetch_pubmed", references=[paper, trial])
+    assert both.outcome == "ok"
+    assert "Fetched 1 of 2" in both.text
+    assert f"Failed: {trial}: no record in PubMed; use fetch_clinicaltrial." in both.text
+    alone = await gate.call("fetch_pubmed", references=[trial])
+    assert alone.outcome == "correction"
+    assert alone.text == f"{trial}: no record in PubMed; use fetch_clinicaltrial."
+
+
+async def test_a_second_search_shows_the_titles_alone_of_what_the_first_has_shown(gate: Gate) -> None:
+    first = await gate.call("search_pubmed", query=QUERY)
+    second = await gate.call("search_pubmed", query=f"{QUERY} AND older")
+    again = set(REFERENCE.findall(second.text)) & set(REFERENCE.findall(first.text))
+    assert again
+    assert second.text.count("(shown before)") == len(again)
+    assert "(shown before)" not in first.text
 
 
 async def test_a_failed_look_is_a_fact_with_its_error_logged(gate: Gate, sandbox: SandboxServer) -> None:
