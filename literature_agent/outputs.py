@@ -37,12 +37,15 @@ class AggregationRequest(Record):
     """
 
     question: Annotated[str, Field(examples=["Does metformin slow cognitive decline in older adults with diabetes?"])]
-    sources: tuple[str, ...] | None = None
+    sources: Annotated[
+        tuple[str, ...] | None,
+        Field(description="Any of pubmed, europepmc, biorxiv, medrxiv, clinicaltrials; those set up if absent"),
+    ] = None
     date_from: str | None = None
     date_to: str | None = None
     since_entry_date: str | None = None
-    languages: tuple[str, ...] | None = None
-    publication_types: tuple[str, ...] | None = None
+    languages: Annotated[tuple[str, ...] | None, Field(description="Such as eng")] = None
+    publication_types: Annotated[tuple[str, ...] | None, Field(description="Such as Review")] = None
     max_articles: Annotated[int, Field(ge=1, le=100)] = 20
     searches: tuple[GivenSearch, ...] = ()
 

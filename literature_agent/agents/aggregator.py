@@ -407,7 +407,7 @@ def _build_agent(sources: Sequence[Source], settings: Settings) -> Agent[Run, Ag
         output_type=ToolOutput(
             AggregationDraft,
             name=OUTPUT_TOOL,
-            description="Submit the whole answer, once, when the research is done.",
+            description="Submit the whole answer, once, when the research is done",
             max_retries=settings.repair_rounds + PARSE_ATTEMPTS,
         ),
         instructions=instructions(sources),

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MethodType
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool, ToolFailed, ToolReturn
 from pydantic_ai.messages import ModelResponse, ToolCallPart
+from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from literature_agent.agents.conduct import OUTPUT_TOOL
@@ -24,6 +25,7 @@ from literature_agent.results import RelatedKind
 from literature_agent.sources import Source
 
 TOOL_RETRIES = 3
+_FOR_CODE = frozenset({"cursor_mark", "page_size", "result_type"})
 _NO_MORE_CALLS = f"The budget of tool calls is used up: call `{OUTPUT_TOOL}` with what you have."
 
 
@@ -166,6 +168,13 @@ def _index_of(ctx: RunContext[Run]) -> int:
     return 0
 
 
+async def _for_a_model(ctx: RunContext[Any], definition: ToolDefinition) -> ToolDefinition:
+    """The definition without parameters that are of use to code alone."""
+    schema = definition.parameters_json_schema
+    kept = {name: one for name, one in schema["properties"].items() if name not in _FOR_CODE}
+    return replace(definition, parameters_json_schema={**schema, "properties": kept})
+
+
 def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
     """The tools of the given sources, those that need several of them, and `current_time`."""
     tools: list[Tool[Any]] = []
@@ -174,7 +183,7 @@ def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
         if source.search_tool not in names:
             # An unbound method has the signature that a model must see, less `self`.
             method = MethodType(getattr(source.tools, source.search_tool), object())
-            tools.append(Tool(method, name=source.search_tool, takes_ctx=False))
+            tools.append(Tool(method, name=source.search_tool, takes_ctx=False, prepare=_for_a_model))
             names.add(source.search_tool)
         if source.fetch_tool not in names:
             description = (
