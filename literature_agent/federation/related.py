@@ -48,6 +48,8 @@ class Seed(NamedTuple):
 
     ids: Ids
     nct_id: str | None = None
+    server: str | None = None
+    """`biorxiv` or `medrxiv`, where one of them has shown the work."""
 
     def names(self, artifact: CitationArtifact) -> bool:
         """Whether the record is one of the work itself."""
@@ -88,7 +90,11 @@ def seed_of_records(records: Iterable[CitationArtifact]) -> Seed:
     ids = ids_of_records(held)
     if ids.doi:
         ids = Ids(ids.pmid, ids.pmcid, strip_doi_version(ids.doi), ids.ppr)
-    return Seed(ids, next((record.nct_id for record in held if isinstance(record, ClinicalTrial)), None))
+    return Seed(
+        ids,
+        next((record.nct_id for record in held if isinstance(record, ClinicalTrial)), None),
+        next((record.server for record in held if isinstance(record, BioRxivPreprint)), None),
+    )
 
 
 async def find_related(
@@ -249,7 +255,7 @@ class _Finder:
         record = await self._record("pubmed", other) if other else None
         if not isinstance(record, PubMedArticle):
             return None
-        self.seed = Seed(self.seed.ids.completed(pmid=record.pmid, pmcid=record.pmcid), self.seed.nct_id)
+        self.seed = self.seed._replace(ids=self.seed.ids.completed(pmid=record.pmid, pmcid=record.pmcid))
         return record.pmid
 
     async def _epmc_id(self) -> tuple[str, str] | None:
@@ -295,7 +301,8 @@ class _Finder:
         linked += [target for notice in notices if (target := self._notice_target(notice)) is not None]
         targets = [target for target in linked if any(source in self.allowed for source, _ in target.asks)]
         if len(targets) < len(linked):
-            self.warnings.append(f"{len(linked) - len(targets)} linked records lie in sources that are not asked.")
+            left = len(linked) - len(targets)
+            self.warnings.append(f"{left} linked records are known by no identifier of a source that may be asked.")
         read = await self._read(targets)
         artifacts, relations = self._distinct([*read.artifacts, *papers], [*read.relations, *["paper"] * len(papers)])
         error = read.error or (self.errors[0] if self.errors else None)
@@ -324,9 +331,10 @@ class _Finder:
             asks.append(("pubmed", known))
         if ids:
             asks.append(("europepmc", ids.pmid or ids.ppr or ids.main))
-        if ids.doi and is_preprint_server_doi(ids.doi):
+        if ids.doi and (self.seed.server or is_preprint_server_doi(ids.doi)):
             # Both servers share their prefixes; the fetch of one asks the other where it has none.
-            asks.append(("biorxiv", ids.doi))
+            servers = [name for name in (self.seed.server, "biorxiv", "medrxiv") if name in self.allowed]
+            asks += [(name, ids.doi) for name in servers[:1] if name]
         if self.seed.nct_id:
             asks.append(("clinicaltrials", self.seed.nct_id))
         asks = [(source, asked) for source, asked in asks if source in self.allowed]

@@ -210,7 +210,7 @@ async def test_links_into_sources_that_are_not_asked_are_counted(wire: Transport
     """The paper names a trial, and no registry may be asked."""
     result = await find_related(wire, CITING, "linked", sources=[pubmed.SOURCE, europepmc.SOURCE])
     assert (result.status, result.artifacts) == ("ok", ())
-    assert result.warnings == ("1 linked records lie in sources that are not asked.",)
+    assert result.warnings == ("1 linked records are known by no identifier of a source that may be asked.",)
     assert "NCT90000001" in [link.nct_id for link in result.links]
 
 

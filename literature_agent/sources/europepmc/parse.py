@@ -165,13 +165,16 @@ def _article(value: object, *, detailed: bool) -> EuropePMCArticle:
     authors = _authors(row)
     text, sections = _abstract(row.abstractText)
     notices, related, is_notice = _links(row)
+    pmcid = normalise_pmcid(row.pmcid or (epmc_id if epmc_source == "PMC" else ""))
+    if pmcid and epmc_source != "PMC":
+        related = (*related, RelatedRecord(relation="pmc_copy", pmcid=pmcid))
     journal, abbreviation = _journal(row, is_preprint=is_preprint)
     language = _shown(row.language)
     fields: dict[str, Any] = {
         "epmc_id": epmc_id,
         "epmc_source": epmc_source,
         "pmid": pmid,
-        "pmcid": normalise_pmcid(row.pmcid or (epmc_id if epmc_source == "PMC" else "")),
+        "pmcid": pmcid,
         "doi": doi,
         "url": article_url(doi=doi, pmid=pmid, epmc=(quote(epmc_source, safe=""), quote(epmc_id, safe=""))),
         "title": clean_text(row.title or ""),

@@ -47,6 +47,8 @@ _PREPRINT_SOURCE = re.compile(
     r"Qeios|OSF)\b|\b10\.(?:1101/(?:20|\d{6})|64898/|21203/|20944/|26434/|2139/ssrn|22541/|48550/|31234/)",
     re.I,
 )
+# Servers withdraw a preprint by a new version of this title; there is no link and no type for it.
+_WITHDRAWN = re.compile(r"\W*(?:withdrawn|retracted)\W*[:\]]", re.I)
 _DOI_IN_PROSE = re.compile(r"\b10\.[0-9]{4,9}/\S+")
 
 
@@ -80,7 +82,8 @@ def link_record(fields: Fields, links: Iterable[etree._Element]) -> None:
         fields["related"] = related
     fields["is_preprint"] = is_preprint
     fields["is_notice"] = bool(kinds & _NOTICE_LINKS or types & _NOTICE_TYPES)
-    if "Retracted Publication" in types or kinds & {"RetractionIn", "RetractedandRepublishedIn"}:
+    withdrawn = is_preprint and _WITHDRAWN.match(fields.get("title") or "") is not None
+    if "Retracted Publication" in types or kinds & {"RetractionIn", "RetractedandRepublishedIn"} or withdrawn:
         fields["correction_status"] = "retracted"
     elif "ExpressionOfConcernIn" in kinds:
         fields["correction_status"] = "concern"

@@ -89,7 +89,7 @@ def test_core_record_is_read_whole(payload: Callable[[str], bytes]) -> None:
                 "text": "J Synth Res. 2025 Feb 3;8(1):9. doi: 10.5555/synthetic.102.",
             }
         ],
-        "related": [{"relation": "preprint"}],
+        "related": [{"relation": "preprint"}, {"relation": "pmc_copy", "pmcid": "PMC99000101"}],
         "citation_count": 12,
         "is_open_access": True,
         "volume": "7",

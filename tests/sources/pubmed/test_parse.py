@@ -286,6 +286,22 @@ def test_other_versions_are_related_by_what_they_are(
     assert article.is_preprint is is_preprint
 
 
+@pytest.mark.parametrize(
+    ("title", "kind", "status"),
+    [
+        ("WITHDRAWN: Widgets in mice", "Preprint", "retracted"),
+        ("[Retracted] Widgets in mice", "Preprint", "retracted"),
+        ("Withdrawn drugs in mice", "Preprint", "none"),
+        ("WITHDRAWN: Widgets in mice", "Journal Article", "none"),
+    ],
+)
+def test_withdrawn_preprint_is_marked_by_its_title(title: str, kind: str, status: str) -> None:
+    """Servers withdraw by a new title; in journals the same word also heads notices and decides nothing."""
+    types = f"<PublicationTypeList><PublicationType>{kind}</PublicationType></PublicationTypeList>"
+    article = article_with(f"<ArticleTitle>{title}</ArticleTitle>{types}")
+    assert article.correction_status == status
+
+
 def test_chapter_has_its_own_title_authors_and_date(by_pmid: Any) -> None:
     """Neither the book's editors nor its first year."""
     chapter = by_pmid("books.xml")["90000530"]
