@@ -9,12 +9,12 @@ from pydantic_ai import RunContext
 from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
 from pydantic_ai.tools import ToolDefinition
 
-# Members that say nothing to a model and are refused by one provider or another.
-_DROPPED = frozenset({"title", "examples", "format"})
+# Members that say nothing to a model; some providers refuse them. Examples stay: they say something.
+_DROPPED = frozenset({"title", "format"})
 
 
 def flat_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """`schema` without references to definitions, titles, examples and formats; objects take no other members."""
+    """`schema` without references to definitions, titles and formats; objects take no other members."""
     flat = _plain(InlineDefsJsonSchemaTransformer(schema).walk())
     assert isinstance(flat, dict)  # an object schema stays one
     return flat
