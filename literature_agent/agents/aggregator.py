@@ -50,7 +50,7 @@ from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError
-from literature_agent.integrity import Desk, review
+from literature_agent.integrity import Desk, repair_message, review
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
     MAX_QUESTION_CHARACTERS,
@@ -428,14 +428,17 @@ async def _check_draft(ctx: RunContext[Run], draft: AggregationDraft) -> Aggrega
     """Send back for repair what the checks refuse, at most `repair_rounds` times; after that, code cuts."""
     run = ctx.deps
     run.last_draft = draft
-    if not run.ledger.search_log() and run.repair_rounds < run.settings.repair_rounds:
-        run.repair_rounds += 1
-        raise ModelRetry(f"{load_prompt('repair')}\n- No search was made yet: search first, then answer.")
+    if run.repair_rounds >= run.settings.repair_rounds:
+        return draft
     problems = review(draft, Desk(run.registry, run.ledger, run.request.question))
-    if problems and run.repair_rounds < run.settings.repair_rounds:
+    points = [repair_message(problems)] if problems else []
+    if not run.ledger.search_log():
+        tool = run.custody.sources[0].search_tool
+        points.insert(0, f"- No search was made yet: search first with `{tool}`, then answer.")
+    if points:
         run.repair_rounds += 1
         run.tell(Event(kind="repair_asked", text=f"{len(problems)} points to mend", run_id=run.run_id))
-        raise ModelRetry("\n".join([load_prompt("repair"), *(str(problem) for problem in problems)]))
+        raise ModelRetry("\n".join([load_prompt("repair"), *points]))
     return draft
 
 

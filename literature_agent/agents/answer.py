@@ -36,8 +36,9 @@ def write_answer(
     desk = Desk(run.registry, run.ledger, run.request.question)
     settled = settle(draft, desk, max_articles=run.request.max_articles, repair_rounds=run.repair_rounds)
     coverage = run.ledger.coverage(source.name for source in run.custody.sources)
-    status = _status(coverage, ending, found=bool(run.ledger.shown_references()))
-    nothing = _nothing_found(status, coverage)
+    found = bool(run.ledger.shown_references())
+    status = _status(coverage, ending, found=found)
+    nothing = None if found else _nothing_found(status, coverage)
     if nothing:
         settled = Settled(nothing, (), (), settled.gaps, settled.integrity)
     excluded = _excluded(run, settled)
@@ -100,17 +101,22 @@ def _status(coverage: Sequence[SourceCoverage], ending: Ending | None, *, found:
     return "complete" if found else "no_evidence"
 
 
-def _nothing_found(status: OutputStatus, coverage: Sequence[SourceCoverage]) -> str | None:
-    """The summary of a run that found nothing: written by code, so that it claims nothing."""
+def _nothing_found(status: OutputStatus, coverage: Sequence[SourceCoverage]) -> str:
+    """The summary of a run that has shown no work: written by code, so that it claims nothing."""
+    asked = [source.source for source in coverage if source.asked]
+    answered = [source.source for source in coverage if source.answered]
+    failed = [source.source for source in coverage if source.failed]
     if status == "no_evidence":
-        names = ", ".join(source.source for source in coverage if source.answered)
+        names = ", ".join(answered)
         return f"No evidence was found: every search was answered ({names}) and none had a match. See the search log."
-    if status == "failed":
-        if not any(source.asked for source in coverage):
-            return "No answer: no search was made. This says nothing about the literature."
-        names = ", ".join(source.source for source in coverage if source.asked)
-        return f"No answer: no source could be reached ({names}). This says nothing about the literature."
-    return None
+    if not asked:
+        return "No answer: no search was made. This says nothing about the literature."
+    if not answered:
+        return f"No answer: no source could be reached ({', '.join(asked)}). This says nothing about the literature."
+    text = f"Nothing was found by the searches that were answered ({', '.join(answered)})."
+    if failed:
+        return f"{text} What {', '.join(failed)} would hold is not known, as searches there failed."
+    return f"{text} The run ended early, so this says little about the literature."
 
 
 def _limitations(
@@ -139,11 +145,12 @@ def _limitations(
     more = sum(line.total is not None and line.total > line.retrieved for line in log)
     if more:
         found.append(f"{more} of the {len(log)} searches had more hits than were looked at.")
-    for artifact in articles:
-        if artifact.correction_status == "retracted":
-            found.append(f"{artifact.reference} has been retracted.")
-        elif artifact.correction_status == "concern":
-            found.append(f"An expression of concern has been published about {artifact.reference}.")
+    for reference in settled.cited:
+        work = run.registry.find(reference)
+        if work is not None and work.correction_status == "retracted":
+            found.append(f"{reference} has been retracted.")
+        elif work is not None and work.correction_status == "concern":
+            found.append(f"An expression of concern has been published about {reference}.")
     preprints = sum(artifact.is_preprint for artifact in articles)
     if preprints:
         found.append(f"{preprints} of the {len(articles)} articles are preprints, not peer-reviewed.")
@@ -159,6 +166,12 @@ def _limitations(
         found.append(f"{report.leaks_cut} identifiers written by the model were cut, with their sentences.")
     if report.quotes_dropped:
         found.append(f"{report.quotes_dropped} quotes that do not stand in the text were dropped.")
+    if report.claims_unsupported:
+        found.append(f"{report.claims_unsupported} claims carry no reference and are marked [unsupported].")
+    if report.gaps_downgraded:
+        found.append(
+            f"{report.gaps_downgraded} research gaps rest on no search and no quote: they were not searched for."
+        )
     return found
 
 
