@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import multiprocessing
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 import zlib
 from collections.abc import Callable
@@ -251,7 +251,7 @@ async def test_an_answer_that_is_none_is_asked_for_again_even_if_a_reader_takes_
     async with cached(url=server.url, retry_attempts=1) as transport:
         with suppress(SourceError):
             await transport.send(ask, reader)
-        assert await transport.receive(ask, strict) == (XML, transport.now(), False)
+        assert await transport.receive(ask, body) == (XML, transport.now(), False)
     assert len(server.requests) == 2
 
 
@@ -458,7 +458,7 @@ def no_place(file: Path) -> None:
 
 
 def from_the_future(file: Path) -> None:
-    file.parent.mkdir()
+    asyncio.run(kept_in(file).put(b"x", Answer(200, XML), NOW))
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA user_version = 99")
 
@@ -500,6 +500,26 @@ def test_a_file_that_cannot_be_used_fails_no_request_and_is_warned_of_once(
     assert "not kept" in caplog.text
 
 
+def test_a_file_damaged_again_and_again_is_warned_of_once(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    kept = kept_in(file)
+    file.parent.mkdir()
+    for _ in range(3):
+        garbage(file)
+        asyncio.run(kept.put(b"key", Answer(200, XML), NOW))
+        assert asyncio.run(kept.get(b"key", NOW)) is not None
+    assert len(caplog.records) == 1
+
+
+def test_a_file_that_could_not_be_used_is_left_alone_from_then_on(file: Path) -> None:
+    """So that each request does not wait for it anew."""
+    kept = kept_in(file)
+    a_folder(file)
+    asyncio.run(kept.put(b"key", Answer(200, XML), NOW))
+    file.rmdir()
+    asyncio.run(kept.put(b"key", Answer(200, XML), NOW))
+    assert not file.exists()
+
+
 async def test_a_garbled_body_is_asked_for_again(
     ask: Request, serve: Callable[..., Loopback], cached: Callable[..., Transport], file: Path
 ) -> None:
@@ -509,7 +529,7 @@ async def test_a_garbled_body_is_asked_for_again(
         with closing(sqlite3.connect(file)) as connection, connection:
             connection.execute("UPDATE answers SET body = substr(body, 1, 20)")
         for _ in range(2):
-            assert await transport.send(ask, strict) == XML
+            assert await transport.send(ask, body) == XML
     assert len(server.requests) == 2
 
 
@@ -523,54 +543,70 @@ async def test_a_file_that_can_only_be_read_still_answers(file: Path) -> None:
 # Many at once
 
 
-async def _write_and_read(file: Path, who: int) -> list[bool]:
-    """Whether each answer found was the right one; the own answers are found for certain."""
-    kept = kept_in(file)
-    right = []
+WRITE_AND_READ = """
+import asyncio, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from literature_agent.transport.cache import AnswerCache
+from literature_agent.transport.messages import Answer
+
+NOW = datetime(2026, 11, 30, tzinfo=UTC)
+
+async def write_and_read(file, who):
+    kept = AnswerCache(Path(file), max_age_s=1e6, max_bytes=10**8)
     for number in range(25):
         await kept.put(bytes([number]), Answer(200, bytes([65 + number]) * 20_000), NOW)
         for wanted in (number, (number * 7 + who) % 25):
             found = await kept.get(bytes([wanted]), NOW)
-            if found is not None or wanted == number:
-                right.append(found is not None and found.answer.body == bytes([65 + wanted]) * 20_000)
-    return right
+            assert found is not None or wanted != number
+            assert found is None or found.answer.body == bytes([65 + wanted]) * 20_000
+"""
 
 
-def _in_own_loop(file: Path, who: int) -> list[bool]:
-    return asyncio.run(_write_and_read(file, who))
-
-
-@pytest.mark.parametrize("workers", ["threads", "processes"])
-def test_threads_loops_and_processes_share_one_file(
-    workers: str, file: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", "__all__")  # they only slow the processes' start
-    given = [(file, who) for who in range(4)]
-    if workers == "threads":
-        with ThreadPoolExecutor(4) as threads:
-            right = list(threads.map(_in_own_loop, *zip(*given, strict=True)))
-    else:
-        with multiprocessing.get_context("spawn").Pool(2) as pool:
-            right = pool.starmap(_in_own_loop, given)
-    assert all(itertools.chain(*right))
+def test_threads_and_their_loops_share_one_file(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    names: dict[str, Any] = {}
+    exec(WRITE_AND_READ, names)  # as the processes below do
+    with ThreadPoolExecutor(4) as threads:
+        for done in [threads.submit(asyncio.run, names["write_and_read"](file, who)) for who in range(4)]:
+            done.result(timeout=60)
     assert count(file) == 25
     assert caplog.records == []
 
 
-async def test_the_event_loop_is_not_held_while_the_file_is_busy(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processes_share_one_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", "__all__")  # they only slow the processes' start
+    code = WRITE_AND_READ + "asyncio.run(write_and_read(sys.argv[1], int(sys.argv[2])))"
+    running = [
+        subprocess.Popen([sys.executable, "-c", code, str(file), str(who)], stderr=subprocess.PIPE, text=True)
+        for who in range(3)
+    ]
+    ended = [(process.communicate(timeout=120)[1], process.returncode) for process in running]
+    # A warning of the log would stand in stderr.
+    assert ended == [("", 0)] * 3
+    assert count(file) == 25
+
+
+@pytest.mark.parametrize("way", ["compress", "decompress"])
+async def test_the_event_loop_is_not_held_while_the_file_is_busy(
+    way: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = kept_in(file)
+    await kept.put(b"key", Answer(200, XML), NOW)
     busy, release = threading.Event(), threading.Event()
-    compress = zlib.compress
+    quick = getattr(zlib, way)
 
     def slow(*given: Any) -> bytes:
         busy.set()
         assert release.wait(10)
-        return bytes(compress(*given))
+        return bytes(quick(*given))
 
-    monkeypatch.setattr(zlib, "compress", slow)
-    storing = asyncio.create_task(kept_in(file).put(b"key", Answer(200, XML), NOW))
+    monkeypatch.setattr(zlib, way, slow)
+    working = asyncio.create_task(
+        kept.put(b"key", Answer(200, XML), NOW) if way == "compress" else kept.get(b"key", NOW)
+    )
     assert await asyncio.to_thread(busy.wait, 10)
     release.set()
-    await storing
+    await working
     assert count(file) == 1
 
 
