@@ -252,7 +252,7 @@ def _reserve_many(path: Path) -> list[float]:
 def test_processes_never_get_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", "__all__")  # they only slow the processes' start
     path = tmp_path / "pace.sqlite3"
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
+    with multiprocessing.get_context("fork").Pool(2) as pool:
         times = sorted(itertools.chain.from_iterable(pool.map(_reserve_many, [path] * 2)))
     assert times == [1000.0 + n for n in range(40)]
 
