@@ -6,17 +6,14 @@ import asyncio
 import os
 import platform
 from collections.abc import Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from difflib import get_close_matches
-from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import httpx
 import typer
 
 from literature_agent.cli.options import Json, NoColor, Quiet, Verbose
@@ -178,28 +175,12 @@ async def _ask_all(sources: list[Source], settings: Settings) -> list[Finding]:
     from literature_agent.transport.network import DirectOrProxied
 
     once = settings.model_copy(update={"retry_attempts": 1, "cache": "off", "breaker": "off"})
-    network = _Timed(DirectOrProxied())
+    from literature_agent.cli.clock import TimedNetwork
+
+    network = TimedNetwork(DirectOrProxied())
     async with aclosing(network), Transport(once, network=network) as transport:
         answers = await asyncio.gather(*(_ask(source, transport) for source in sources))
     return [*answers, *_clock(network.ahead)]
-
-
-class _Timed(httpx.AsyncBaseTransport):
-    """A network that notes how far this machine's clock is ahead of those that answer, in seconds."""
-
-    def __init__(self, network: httpx.AsyncBaseTransport) -> None:
-        self.ahead: list[float] = []
-        self._network = network
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await self._network.handle_async_request(request)
-        with suppress(ValueError):
-            there = parsedate_to_datetime(response.headers.get("date", ""))
-            self.ahead.append((datetime.now(UTC) - there).total_seconds())
-        return response
-
-    async def aclose(self) -> None:
-        await self._network.aclose()
 
 
 def _clock(ahead: Sequence[float]) -> Iterator[Finding]:
