@@ -95,10 +95,11 @@ async def test_failures_long_ago_do_not_count(
 ) -> None:
     down = moody(503)
     async with open_transport(url=down.server.url, retry_attempts=1, pace="off") as transport:
-        for _ in range(5):
-            await fails(transport, ask)
+        for _ in range(FAILURES):
             clock.seconds += IN_A_ROW_S + 1
-    assert down.asked == 5
+            await fails(transport, ask)
+        assert "in a row" not in (await fails(transport, ask)).message
+    assert down.asked == FAILURES + 1
 
 
 async def test_after_the_pause_one_request_tries_and_the_pause_doubles_up_to_five_minutes(
@@ -214,6 +215,44 @@ async def test_answers_of_whatever_kind_show_that_the_service_is_there(
     assert there.asked == 3 * FAILURES
 
 
+@pytest.mark.parametrize(
+    ("statuses", "asked"),
+    [
+        pytest.param([200, 200], 2 + FAILURES, id="answered to the end"),
+        pytest.param([200, 503], 2 + FAILURES - 1, id="answered at first"),
+    ],
+)
+async def test_a_call_counts_by_its_last_attempt(
+    statuses: list[int],
+    asked: int,
+    ask: Request,
+    moody: Callable[..., Moody],
+    open_transport: Callable[..., Transport],
+) -> None:
+    down, known = moody(*statuses, 503), Breakers()
+    given = {"url": down.server.url, "pace": "off", "breakers": known}
+    async with open_transport(**given, retry_attempts=2) as transport:
+        await fails(transport, ask, empty_envelope)
+    async with open_transport(**given, retry_attempts=1) as transport:
+        for _ in range(FAILURES):
+            await fails(transport, ask)
+    assert down.asked == asked
+
+
+async def test_a_trial_that_is_answered_counts_as_no_failure(
+    ask: Request, moody: Callable[..., Moody], open_transport: Callable[..., Transport], clock: FakeClock
+) -> None:
+    down = moody(*[503] * FAILURES, 200, 503)
+    async with open_transport(url=down.server.url, retry_attempts=1, pace="off") as transport:
+        for _ in range(FAILURES):
+            await fails(transport, ask)
+        clock.seconds += FIRST_PAUSE_S
+        await fails(transport, ask, empty_envelope)
+        for _ in range(FAILURES):
+            await fails(transport, ask)
+    assert down.asked == 2 * FAILURES + 1
+
+
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 async def test_failures_of_the_service_count(
     status: int, ask: Request, moody: Callable[..., Moody], open_transport: Callable[..., Transport]
@@ -297,7 +336,7 @@ async def test_other_services_and_other_addresses_are_asked_as_before(
     async with open_transport(url=down.server.url, retry_attempts=1, pace="off", breakers=known) as transport:
         for _ in range(FAILURES + 1):
             await fails(transport, ask)
-        assert "503" in (await fails(transport, Request("europepmc", "europepmc", "search"))).message
+        assert "in a row" not in (await fails(transport, Request("europepmc", "europepmc", "search"))).message
     async with open_transport(url=well.server.url, pace="off", breakers=known) as another:
         assert await another.send(ask, body) == b"answer"
 
@@ -373,6 +412,17 @@ def test_threads_share_one_count() -> None:
         trials = list(threads.map(lambda _: _try(breaker, FIRST_PAUSE_S), range(40)))
     assert trials.count(True) == 1
     assert trials.count(None) == 39
+
+
+def test_calls_that_went_out_before_the_pause_do_not_lengthen_it() -> None:
+    breaker = Breaker()
+    for _ in range(FAILURES):
+        breaker.failed(0.0, "down")
+    breaker.failed(20.0, "down too")
+    with pytest.raises(LeftAlone) as left_alone:
+        breaker.admit(21.0)
+    assert (left_alone.value.seconds, left_alone.value.failures) == (FIRST_PAUSE_S - 21, FAILURES)
+    assert breaker.admit(FIRST_PAUSE_S)
 
 
 def _try(breaker: Breaker, now: float) -> bool | None:

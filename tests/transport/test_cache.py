@@ -335,14 +335,16 @@ async def test_an_answer_serves_as_long_as_settings_and_request_allow(
     assert found.at == NOW + timedelta(seconds=0 if sent == 1 else age)
 
 
-async def test_what_must_always_be_asked_anew_is_not_stored(
+async def test_what_must_always_be_asked_anew_is_neither_stored_nor_served(
     ask: Request, serve: Callable[..., Loopback], cached: Callable[..., Transport]
 ) -> None:
     server = serve(lambda handler: handler.answer(200, XML))
     async with cached(url=server.url) as transport:
         await transport.send(replace(ask, max_age_s=0), strict)
         await transport.send(ask, strict)
-    assert len(server.requests) == 2
+        assert len(server.requests) == 2
+        await transport.send(replace(ask, max_age_s=0), strict)
+    assert len(server.requests) == 3
 
 
 async def test_old_answers_are_removed(file: Path) -> None:

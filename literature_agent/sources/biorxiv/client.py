@@ -321,7 +321,9 @@ class BioRxivClient:
         for server in sorted(LABELS, key=lambda server: server != self.name):
             request = versions_request(server, doi, self.name)
             try:
-                page, received_at, _ = await self.transport.receive(request, self._read_answer)
+                page, received_at, _ = await self.transport.receive(
+                    request, self._read_answer, keep=lambda page: bool(page.posts)
+                )
             except SourceError as failure:
                 failed = failed or failure
                 continue
