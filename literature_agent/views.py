@@ -25,7 +25,7 @@ from literature_agent.artifacts import (
 from literature_agent.federation import ConvertedId
 from literature_agent.ids import IdentifierKind, find_identifiers
 from literature_agent.outputs import LiteratureAggregationOutput
-from literature_agent.registry import StoredText, stored_texts, text_hash
+from literature_agent.registry import StoredText, find_references, stored_texts, text_hash
 from literature_agent.results import (
     CitationMatch,
     FetchResult,
@@ -102,16 +102,30 @@ class MaskedPiece(NamedTuple):
     masked: bool
 
 
+def _joined(marks: Iterable[tuple[int, int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Overlapping ranges as one, with what the first of them shows."""
+    held: tuple[int, int, str] | None = None
+    for start, end, shown in marks:
+        if held is not None and start < held[1]:
+            held = (held[0], max(held[1], end), held[2])
+            continue
+        if held is not None:
+            yield held
+        held = (start, end, shown)
+    if held is not None:
+        yield held
+
+
 def mask(stored: str, lookup: Lookup | None = None) -> Iterator[MaskedPiece]:
     """`stored` as a model may see it, in pieces that cover it without gap or overlap, in one linear pass."""
     marks: list[tuple[int, int, str]] = [(m.start(), m.end(), TOKEN_MASK) for m in _OURS.finditer(stored)]
+    # By the reader's own grammar, so that nothing is left that it would read as a reference.
+    marks += [(token.start, token.end, TOKEN_MASK) for token in find_references(stored)]
     for found in find_identifiers(stored):
         known = lookup(found.kind, found.value) if lookup else None
         marks.append((found.start, found.end, known or (TRIAL_MASK if found.kind in _TRIAL_KINDS else IDENTIFIER_MASK)))
     at = 0
-    for start, end, shown in sorted(marks):
-        if start < at:
-            continue
+    for start, end, shown in _joined(sorted(marks)):
         if start > at:
             yield MaskedPiece(stored[at:start], at, start, False)
         yield MaskedPiece(shown, start, end, True)
@@ -231,15 +245,15 @@ def view_search(
     if result.query_sent:
         page.line(f"Query: {result.query_sent}")
     if result.query_interpreted and result.query_interpreted != result.query_sent:
-        page.line(f"Interpreted as: {_short(result.query_interpreted, 600)}")
+        page.line(f"Interpreted as: {_short(masked(result.query_interpreted), 600)}")
     if result.applied_filters:
         page.line("Filters: " + "; ".join(f"{name}={value}" for name, value in result.applied_filters.items()))
     for warning in result.warnings:
-        page.line(f"Warning: {_short(warning, 300)}")
+        page.line(f"Warning: {_short(masked(warning), 300)}")
     if result.notice:
-        page.line(f"Notice: {_short(result.notice, 300)}")
+        page.line(f"Notice: {_short(masked(result.notice), 300)}")
     if result.error is not None:
-        page.line(f"Could not be read in full: {_short(result.error.message, 300)}")
+        page.line(f"Could not be read in full: {_short(masked(result.error.message), 300)}")
     if result.next_page is not None:
         page.line(f'Next page: page="{result.next_page}"')
     for note in notes:
@@ -437,7 +451,7 @@ def view_fetch(
     for reference in not_found:
         page.line(f"Not found: {reference}")
     for reference, why in failed:
-        page.line(f"Failed: {reference}: {_short(why, 200)}")
+        page.line(f"Failed: {reference}: {_short(masked(why), 200)}")
     if result.artifacts:
         page.line(FENCE_OPEN)
         for artifact, reference in zip(result.artifacts, references, strict=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from literature_agent.integrity.folding import TOKEN
 from literature_agent.integrity.hits import Hit
 from literature_agent.integrity.known import Known, Person, bare, name_words
-from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, EPONYMS, NOT_NAMES, WORD_NAMES, words
+from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, EPONYMS, NOT_NAMES, PLACES, WORD_NAMES, words
 from literature_agent.integrity.years import CAPITALISED, MEASURED, REACH, UPPER, YEAR
 
 _PARTICLES = (
@@ -20,6 +20,7 @@ _INITIALS = rf"(?:,?\s?(?:[{UPPER}]\.?[\s-]?){{1,3}}(?![^\W\d_]))"
 _NAMES = rf"{_NAME}{_INITIALS}?(?:(?:,\s?(?:and\s|&\s?)?|\s?&\s?|\s(?:and|et|und|y|with)\s){_NAME}{_INITIALS}?){{0,4}}"
 
 _NAMES_BEFORE = re.compile(rf"(?P<names>{_NAMES})(?P<joint>[,.;:]?\s?[(\[]?)$")
+_BY_BEFORE_YEAR = re.compile(rf"\bby\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES}),?\s(?:back\s)?in\s$")
 _POSSESSIVE_BEFORE = re.compile(rf"(?P<names>{_NAME})'s?\s?\(?$")
 _LAST_WORD = re.compile(r"([^\W\d_][^\W\d_'’.-]*)(?:['’]s?)?[\s,.;:(\[]{0,3}$")
 
@@ -33,9 +34,10 @@ _SAID = (
     r"|examin(?:ed|es?)|evaluat(?:ed|es?)|review(?:ed|s)?|confirm(?:ed|s)?|estimat(?:ed|es?)|publish(?:ed|es)?|wrote|writes?"
     r"|randomi[sz]ed|enrolled|recruited|did|saw|detected|identified)"
 )
-_NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>{_NAME})\s{_STUDY}\b")
+_NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_STUDY}\b")
+_BRACKETED_AFTER = re.compile(rf"\s?[(\[](?P<names>{_NAMES})[)\],;]")
 _BY_AFTER = re.compile(rf"[,)\]]?\s(?:[a-z-]{{1,20}}\s){{0,4}}by\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES})")
-_SAID_AFTER = re.compile(rf",?\s(?P<names>{_NAME})\s{_SAID}\b")
+_SAID_AFTER = re.compile(rf",?\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_SAID}\b")
 
 _ET_AL = re.compile(r"\bet\.?\s?(?:al(?:ii|iae|ia)?|coll)\b\.?|(?<=[^\W\d_])\s?等", re.I)
 _AND_OTHERS = re.compile(
@@ -46,7 +48,7 @@ _AND_OTHERS = re.compile(
 _NAMES_AT_END = re.compile(rf"(?P<names>{_NAMES})[,\s]*$")
 _YEAR_BEHIND = re.compile(r"[\s,.;]{0,3}[(\[]?\s?(?:1[89]\d\d|20[0-3]\d)[a-f]?\s?[)\]]?")
 _TITLE_OF_PERSON = re.compile(r"\b(?:Dr|Prof|Professor)\.?\s(?:[A-Z]\.\s?){0,2}$")
-_GLUED = re.compile(rf"(?<![^\W_])[@\[(]?{CAPITALISED}(?:19|20)\d\d[a-z]{{0,12}}\b(?=[\])\s,;.]|$)")
+_GLUED = re.compile(rf"(?<![^\W_])[@\[(]?(?P<name>{CAPITALISED})(?:19|20)\d\d[a-z]{{0,12}}\b(?=[\])\s,;.]|$)")
 _CYRILLIC_ET_AL = re.compile(r",?\s(?:и\sсоавт|и\sдр|та\sін)\b\.?", re.I)
 
 
@@ -59,7 +61,7 @@ def author_years(text: str, known: Known) -> Iterator[Hit]:
         yield from _named_before(text, year)
         yield from _named_after(text, year)
     for match in _GLUED.finditer(text):
-        if _is_name(match.group().strip("@[(").rstrip("0123456789abcdefghijklmnopqrstuvwxyz") or "x"):
+        if _is_name(match["name"]):
             yield Hit("author-year", match.start(), match.end())
     if known.people:
         yield from _known_people(text, known)
@@ -89,6 +91,10 @@ def _start_of_word(text: str, at: int) -> int:
 def _named_before(text: str, year: re.Match[str]) -> Iterator[Hit]:
     """`Smith (2020)`, `Smith and Jones, 2020`, `Smith J. 2020`, `Smith's 2020 trial`."""
     window = text[max(0, year.start() - REACH) : year.start()]
+    told = _BY_BEFORE_YEAR.search(window) if window.endswith("in ") else None
+    if told and _are_names(told["names"]):
+        yield Hit("author-year", year.start() - len(window) + told.start("names"), year.end())
+        return
     last = _LAST_WORD.search(window[-50:])
     if last is None or not last.group(1)[0].isupper():
         return
@@ -122,7 +128,7 @@ def _named_before(text: str, year: re.Match[str]) -> Iterator[Hit]:
 def _named_after(text: str, year: re.Match[str]) -> Iterator[Hit]:
     """`the 2020 Smith trial`, `a 2020 study by Smith`, `in 2020, Smith reported`."""
     window = text[year.end() : year.end() + REACH]
-    for pattern in (_NAMED_STUDY_AFTER, _BY_AFTER, _SAID_AFTER):
+    for pattern in (_NAMED_STUDY_AFTER, _BY_AFTER, _SAID_AFTER, _BRACKETED_AFTER):
         found = pattern.match(window)
         if found and _are_names(found["names"]):
             yield Hit("author-year", year.start(), year.end() + found.end("names"))
@@ -140,6 +146,7 @@ def _are_names(names: str, *, each: bool = False) -> bool:
     return bool(parts) and all(_is_name(part) for part in (parts if each or len(parts) > 1 else parts[-1:]))
 
 
+_TRAILING_INITIALS = re.compile(rf"(?:,?\s(?:[{UPPER}]\.?[\s-]?){{1,3}})+$")
 _NOUN = re.compile(
     r"(?:tions?|sions?|ments?|ness|ities|ity|isms?|ologies|ology|itis|emia|aemia|osis|oses|omas?|therapy|therapies|graphy|grams?"
     r"|scopy|ectomy|plasty|mab|nib|statins?|pril|sartan|olol|gliptin|gliflozin|glutide|formin|cillin|mycin|azole|parib|lukast"
@@ -149,12 +156,14 @@ _NOUN = re.compile(
 
 def _is_name(name: str) -> bool:
     """Whether capitalised words can be a family name: no place, date, institution, common word or acronym."""
-    found = [match.group() for match in name_words(name)]
+    found = [match.group() for match in name_words(_TRAILING_INITIALS.sub("", name))]
     if not found:
         return False
     last = found[-1]
     low = bare(last)
     if last.isupper() or low in NOT_NAMES or low in EPONYMS or low in COMMON_WORD_JOURNALS or _NOUN.search(low):
+        return False
+    if re.match(rf"[{UPPER}]{{2}}", last):
         return False
     # An inner capital makes a trial or a product of a word, except behind the prefixes of names.
     return re.search(r"[a-z][A-Z]", re.sub(r"^(?:Mc|Mac|O'|D'|De|Di|Du|La|Le|Fitz|Van|Von)(?=[A-Z])", "", last)) is None
@@ -170,9 +179,10 @@ def _is_part_of_a_name(before: str) -> bool:
         return (
             run[-1] in ("of", "for", "the") and len(run) > 1 and run[-2][0].isupper() and bare(run[-2]) not in _OPENING
         )
-    return (run[-1].isupper() and len(run[-1]) > 1) or (bare(run[-1]) in NOT_NAMES and bare(run[-1]) not in _OPENING)
+    return (run[-1].isupper() and len(run[-1]) > 1) or bare(run[-1]) in PLACES | _HEADS
 
 
+_HEADS = words("hurricane cyclone typhoon operation world united new saint san los las cape lake mount fort")
 # Words that open a sentence and say nothing of the name behind them.
 _OPENING = words(
     """

@@ -28,13 +28,32 @@ def refers_back(sentence: str) -> bool:
     return _ANAPHORA.match(sentence.lstrip("“\"'( ")) is not None
 
 
+# What a noun must follow: without it the words before hang in the air.
+_LEANS_ON = re.compile(
+    r"\b(?:by|in|of|from|to|with|see|per|than|like|between|that|whereas|while|as|both|for|on|via|through|unlike|following"
+    r"|after|and|or|are|is|was|were|the|a|an|cites?|cited|says?|found|called)$",
+    re.I,
+)
+_GOES_ON = re.compile(r"[\s)\],»\"'”]*[^\W_]")
+
+
+def carries(text: str, start: int, end: int) -> bool:
+    """Whether the grammar rests on `text[start:end]`: it opens a sentence or clause and words go on, or the word before
+    leans on it."""
+    before = text[max(0, start - 40) : start].rstrip()
+    if not re.search(r"[^\W_]", before) or before[-1] in ";:,—–":
+        return _GOES_ON.match(text, end) is not None
+    return _LEANS_ON.search(before) is not None
+
+
 def without(sentence: str, leaks: Sequence[Leak]) -> str:
     """`sentence` without the parts that hold the leaks; empty where no whole statement is left."""
     final = _FINAL.search(sentence)
     body, ending = (sentence[: final.start()], final.group().strip()) if final else (sentence, "")
     cuts: list[tuple[int, int]] = []
     for leak in leaks:
-        cut = _bracket(body, leak) or _marker(body, leak) or _clause(body, leak)
+        aside = _bracket(body, leak) or _marker(body, leak)
+        cut = aside if aside is not None and not carries(body, *aside) else _clause(body, leak)
         if cut is None:
             return ""
         cuts.append(cut)
@@ -80,7 +99,7 @@ def _clause(body: str, leak: Leak) -> tuple[int, int] | None:
     for match in _OPENS_CLAUSE.finditer(body):
         if match.end() <= leak.start:
             opener = match
-    if opener is None or "," in body[leak.end :] or ":" in body[: opener.start()]:
+    if opener is None or "," in body[leak.end :] or ": " in body[: opener.start()]:
         return None
     return opener.start(), len(body)
 

@@ -105,14 +105,22 @@ _NEXT_NUMBER = re.compile(
 )
 
 _LONG_NUMBER = re.compile(r"(?<![\w.,/+*^$€£#~<>=-])[1-9]\d{6,7}(?![\w/^+-]|[.,]\d|\s?[%°])")
-# What is counted stands behind its number: "1234567 adult participants". These words do not name it.
+# What is counted stands behind its number: "1234567 adult participants". Behind these words it does not.
 _NOT_COUNTED = words(
     """
     and or in is was as has does did this that which who also with for from by shows finds reports suggests supports
     concludes confirms demonstrates describes found showed reported these those its the
     """
 )
-_COUNTED = words("people men women children adults cells cfu iu usd eur dna rna sheep mice")
+_COUNTED = words(
+    """
+    people persons participants patients adults women men children infants individuals subjects volunteers cases deaths
+    controls births pregnancies residents inhabitants citizens users veterans members beneficiaries students households
+    families records registrations admissions visits prescriptions procedures operations tests samples scans images
+    doses cells reads variants genomes snps sequences nucleotides cfu iu units events hours days years person-years
+    patient-years euros dollars pounds usd eur tweets posts messages sheep mice rats animals
+    """
+)
 _NEXT_WORD = re.compile(r"\s([A-Za-z-]+)")
 
 _UNBROKEN = re.compile(r"[^\s\"<>|/]{8,200}")
@@ -190,7 +198,7 @@ def _counts(text: str, number: re.Match[str]) -> bool:
         if following is None or following.group(1).lower() in _NOT_COUNTED:
             return False
         word = following.group(1).lower()
-        if word in _COUNTED or (word.endswith("s") and len(word) > 3):
+        if word in _COUNTED:
             return True
         at = following.end()
     return False
@@ -200,7 +208,7 @@ def _broken_references(text: str) -> Iterator[Hit]:
     """What is left of references that no reader reads: a bare key, a label with blanks, one in other letters."""
     for match in _BARE_KEY.finditer(text):
         key = normalise_key(match.group())
-        if is_key(key) and any(c.isdigit() for c in key) and any(c.isalpha() for c in key):
+        if is_key(key) and not key.isdigit():
             yield Hit("key", match.start(), match.end(), key)
     for match in _GARBLED.finditer(text):
         yield Hit("key", match.start(), match.end())

@@ -54,7 +54,7 @@ def _journal_before(window: str, behind: str, known: Known) -> int | None:
     assert joint is not None
     head = window[: joint.start()]
     spelled = list(re.finditer(r"[^\s]+", head))[-9:]
-    if not spelled or not (spelled[-1].group()[0].isupper() or spelled[-1].group()[0].islower()):
+    if not spelled or not spelled[-1].group().lstrip("([\"'")[:1].isalpha():
         return None
     for number in range(len(spelled)):
         name = head[spelled[number].start() :].lstrip("([\"'")
@@ -68,10 +68,19 @@ def _journal_before(window: str, behind: str, known: Known) -> int | None:
     return None
 
 
+_PAPER_BEHIND = re.compile(r"\s(?:paper|trial|study|article|report|review|publication)\b")
+
+
 def _journal_behind(window: str, known: Known) -> int | None:
     """`2023 NEJM`, `2019 Lancet paper`."""
     found = _YEAR_THEN_JOURNAL.match(window)
-    return None if found is None else _longest_journal(window, 1, found["name"], known, set_off=False)
+    if found is None:
+        return None
+    one = re.match(r"\s(\S+)", window)
+    named = one is not None and _PAPER_BEHIND.match(window, one.end()) is not None
+    if named and one is not None and _is_journal(one.group(1), known, set_off=True):
+        return one.end()
+    return _longest_journal(window, 1, found["name"], known, set_off=False)
 
 
 def _journal_length(window: str, known: Known) -> int | None:

@@ -14,7 +14,7 @@ _BRACKET = re.compile(
     rf"(?P<glued>(?<=\w))?\[\s?(?:refs?\.?\s?|\#|\^)?(?P<numbers>{_NUMBERS})\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
 )
 _ROUND = re.compile(rf"(?<=[^\W\d_])\s?\((?P<numbers>{_NUMBERS})\)(?=\s?(?:[.;:]|,\s[a-z]|$))")
-_RAISED = re.compile(r"\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?(?![\d.^/])")
+_RAISED = re.compile(r"\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?\^?(?!\d|\.\d|/)")
 _BEFORE_RAISED = re.compile(r"(?:([^\W\d_]{4,})|[.,;)\]\"'])$")
 _GLUED_NUMBER = re.compile(r"(?<=[a-z][a-z][a-z][a-z])[.]\d{1,3}(?:[,-]\d{1,3}){0,20}(?=\s+[A-Z]|\s*$)")
 _KEYED = re.compile(
@@ -48,7 +48,8 @@ def markers(text: str) -> Iterator[Hit]:
     for match in _BRACKET.finditer(text):
         before = text[max(0, match.start() - 40) : match.start()]
         plain = re.fullmatch(r"\d{1,3}", match["numbers"]) is not None
-        if _INTERVAL.search(before):
+        # Lists of references begin at 1.
+        if _INTERVAL.search(before) or re.search(r"(?<!\d)0", match["numbers"]):
             continue
         if _NUMBER_BEFORE.search(before) and not (
             plain and re.match(r"\s?[.;,:)]|\s?$", text[match.end() : match.end() + 2])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from literature_agent.integrity.claims import is_claim
-from literature_agent.integrity.clauses import refers_back, without
+from literature_agent.integrity.clauses import carries, refers_back, without
 from literature_agent.integrity.desk import Desk
 from literature_agent.integrity.known import plain_words
 from literature_agent.integrity.leaks import Leak
@@ -21,6 +21,11 @@ UNSUPPORTED = " [unsupported]"
 
 # Marks that only code sets; it sets them again where they belong.
 _MARKS = re.compile(r"\s?\[(?:unsupported|RETRACTED|CONCERN)\]|\s?\[published as «artifact:link:cite~\w{10}»\]", re.I)
+# What only a tool result may hold, and what nobody can see.
+_FENCE = re.compile(r"</?\s*papers?\b[^<>]{0,80}>?", re.I)
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
+)
 # Spelled so that no reader reads a work, and every reader sees that one was meant.
 _BROKEN = "«artifact:link:cite~»"
 
@@ -155,7 +160,7 @@ def _spans(text: str, leaks: Sequence[Leak]) -> list[tuple[int, int]]:
 
 def settle_prose(prose: Prose, desk: Desk, tally: Tally) -> str:
     """The field with everything cut that the checks refuse, each cut counted, and with the marks that code sets."""
-    text = _MARKS.sub("", prose.text)
+    text = _MARKS.sub("", _FENCE.sub("", _UNSEEN.sub("", prose.text)))
     kept: list[str] = []
     at = 0
     is_cut = False
@@ -216,12 +221,6 @@ def _with_references(sentence: str, desk: Desk, tally: Tally) -> str:
     return "".join([*pieces, sentence[at:]])
 
 
-_LEANS_ON = re.compile(
-    r"(?:^|\b(?:by|in|of|from|to|with|see|per|than|like|between|that|whereas|while|as|both|for|on|via|through|unlike|following|after))"
-    r"[\s(\[]*$",
-    re.I,
-)
-_GOES_ON = re.compile(r"[\s)\],]*[a-z]")
 _REPEATED = re.compile(r"(«artifact:link:cite~[0-9A-Z]{10}»)(?:[\s,;]*[(\[]?\s*\1[)\]]?)+")
 
 
@@ -236,7 +235,7 @@ def _without_unknown(sentence: str, desk: Desk) -> str:
             unknown.add(each.key)
         else:
             final[each.key] = desk.strongest(shown)
-    if any(each.key in unknown and _carries(sentence, each.start, each.end) for each in found):
+    if any(each.key in unknown and _rests_on(sentence, each.start, each.end) for each in found):
         return ""
     sentence = replace_references(sentence, final)
     if unknown:
@@ -245,13 +244,13 @@ def _without_unknown(sentence: str, desk: Desk) -> str:
     return sentence if re.search(r"\w", sentence) else ""
 
 
-def _carries(sentence: str, start: int, end: int) -> bool:
-    """Whether the grammar rests on the token: it opens the sentence and words go on, or a preposition leans on it."""
-    before = sentence[max(0, start - 30) : start]
-    bracketed = re.search(r"[(\[]\s*(?:see|e\.g\.,?|cf\.|as in|from)?\s*$", before, re.I) is not None
-    if start < 30 and not before.strip(" \"'“"):
-        return _GOES_ON.match(sentence, end) is not None
-    return not bracketed and _LEANS_ON.search(before) is not None
+def _rests_on(sentence: str, start: int, end: int) -> bool:
+    """`carries`, for a token that may stand in brackets of its own."""
+    aside = re.search(r"[(\[]\s*(?:see|e\.g\.,?|cf\.|as in|from)?\s*$", sentence[max(0, start - 30) : start], re.I)
+    if aside is None:
+        return carries(sentence, start, end)
+    opening = max(0, start - 30) + aside.start()
+    return not re.search(r"[^\W_]", sentence[:opening]) and carries(sentence, opening, end)
 
 
 def _marked(sentence: str, cited: Sequence[str], desk: Desk) -> str:

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from literature_agent.artifacts import Quote
-from literature_agent.registry import text_hash
+from literature_agent.registry import find_references, text_hash
 from literature_agent.views import MASKS, mask
 
 MIN_QUOTE_CHARACTERS = 12
@@ -107,7 +107,7 @@ def verify_quote(claimed: str, sections: Iterable[ShownSection]) -> tuple[Quote,
 
     All parts must stand in one section, in order. A part must be whole words and numbers, and must not begin behind a
     negation that it leaves out; nor may an ellipsis within a sentence leave one out. In a table all must stand in one
-    row.
+    row. A stretch in which the paper prints what looks like one of our references is no quote: it would read as one.
     """
     bare = claimed.strip()
     # A model often puts its own quotation marks around the words it copies.
@@ -123,6 +123,8 @@ def verify_quote(claimed: str, sections: Iterable[ShownSection]) -> tuple[Quote,
         if places is None:
             continue
         quotes = [_quote(section, start, end) for start, end in places]
+        if any(True for quote in quotes for _ in find_references(quote.text)):
+            continue
         if section.section.startswith("table/") and "\n" in section.text[quotes[0].start : quotes[-1].end]:
             continue
         return tuple(quotes)

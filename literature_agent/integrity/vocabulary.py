@@ -13,12 +13,8 @@ def _listed(text: str) -> frozenset[str]:
     return frozenset(entry for line in text.splitlines() for part in line.split("|") if (entry := part.strip()))
 
 
-NOT_NAMES = words(
+PLACES = words(
     """
-    january february march april may june july august september october november december jan feb mar apr jun
-    jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn
-    fall winter easter christmas ramadan
-
     afghanistan albania algeria angola argentina armenia australia austria azerbaijan bahrain bangladesh belarus
     belgium belize benin bhutan bolivia bosnia botswana brazil britain brunei bulgaria burundi cambodia cameroon
     canada chad chile china colombia comoros congo croatia cuba cyprus czechia denmark djibouti ecuador egypt
@@ -54,6 +50,15 @@ NOT_NAMES = words(
     canadian australian japanese chinese korean indian african asian brazilian mexican swiss austrian belgian
     polish russian turkish iranian egyptian nigerian israeli greek irish scottish welsh international national
     regional federal royal
+    """
+)
+"""Countries, regions, cities and what belongs to them, in lower case."""
+
+NOT_NAMES = PLACES | words(
+    """
+    january february march april may june july august september october november december jan feb mar apr jun
+    jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn
+    fall winter easter christmas ramadan
 
     the a an in on at by of to from for with since until till during before after between among over under about
     around approximately nearly almost only all both some most many several few more less than then when while
@@ -163,7 +168,7 @@ COMMON_WORD_JOURNALS = words(
     nature science cell gut brain blood heart stroke pain spine chest thorax bone cancer diabetes allergy
     obesity sleep medicine neurology radiology surgery pediatrics hepatology circulation hypertension immunity
     vaccine aids injury epidemiology anaesthesia anesthesiology gastroenterology ophthalmology rheumatology
-    thyroid metabolism nutrients resuscitation transfusion leukemia neuron lancet pharmacotherapy toxicology
+    thyroid metabolism nutrients resuscitation transfusion leukemia neuron pharmacotherapy toxicology
     virology urology andrology health
     """
 )

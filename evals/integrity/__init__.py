@@ -1,0 +1,1 @@
+"""Citation integrity: labelled sentences, and a model that lies about everything it can."""

@@ -1,0 +1,113 @@
+"""Gaps: a search that found nothing must have asked for it, and been read as written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from literature_agent.integrity import review, settle
+from literature_agent.integrity.gaps import objection
+from literature_agent.results import SearchResult
+from tests.integrity.conftest import World, draft, paper
+
+ASKED = "metformin AND adolescents AND cognition"
+SAID = "No trial of metformin and cognition in adolescents was found."
+
+
+def empty(**members: Any) -> SearchResult:
+    return SearchResult(status="empty", total=0, **members)
+
+
+def test_an_answered_search_with_nothing_found_carries_a_gap(world: World) -> None:
+    assert objection(world.search(ASKED, empty()), SAID, world.desk) is None
+
+
+@pytest.mark.parametrize(
+    ("result", "word"),
+    [
+        (None, "failed"),
+        (SearchResult(status="ok", total=3), "found something"),
+        (SearchResult(status="partial", total=3), "found something"),
+        (empty(warnings=("PubMed knows no field tag [tx] and searched without it.",)), "as written"),
+        (empty(notice="PubMed found nothing. Its spelling aid suggests: metformin"), "misspelt"),
+        (empty(applied_filters={"date_from": "2020"}), "date_from"),
+        (empty(applied_filters={"publication_types": "Randomized Controlled Trial"}), "type"),
+        (empty(applied_filters={"languages": "fre"}), "language"),
+    ],
+)
+def test_a_search_that_shows_nothing_carries_no_gap(result: SearchResult | None, word: str, world: World) -> None:
+    """K095: a failed source is no gap in knowledge."""
+    why = objection(world.search(ASKED, result), SAID, world.desk)
+    assert why is not None
+    assert word in why
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"date_from": "2020"}, "No trial of metformin and cognition in adolescents since 2020 was found."),
+        (
+            {"publication_types": "Randomized Controlled Trial"},
+            "No randomised trial of metformin and cognition in adolescents was found.",
+        ),
+        ({"languages": "eng"}, "No English paper on metformin and cognition in adolescents was found."),
+    ],
+)
+def test_a_limit_that_the_description_states_is_no_objection(filters: dict[str, str], said: str, world: World) -> None:
+    assert objection(world.search(ASKED, empty(applied_filters=filters)), said, world.desk) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "said", "carried"),
+    [
+        ("metformin AND 2020:2024[dp] AND cognition", "No trial of metformin on cognition was found.", False),
+        ("metformin AND 2020:2024[dp] AND cognition", "None on metformin and cognition from 2020 to 2024.", True),
+        ("metformin AND Review[pt] AND cognition", "Nothing on metformin and cognition was found.", False),
+        ("metformin AND Review[pt] AND cognition", "No review of metformin and cognition was found.", True),
+        ("xylophone AND quasar", SAID, False),
+        ("metformin AND dose", SAID, False),
+        ('"Metformin"[mh]', SAID, True),
+        ("metform* AND adolescent*", SAID, True),
+    ],
+)
+def test_the_query_must_have_asked_for_what_is_said(query: str, said: str, carried: bool, world: World) -> None:
+    """Two content words or a MeSH term in common; limits within the query count as filters do."""
+    assert (objection(world.search(query, empty()), said, world.desk) is None) is carried
+
+
+def test_an_unfounded_gap_is_repaired_else_not_searched(world: World) -> None:
+    reference = world.show(paper(1))
+    failed, found_nothing = world.search(ASKED, None), world.search(ASKED, empty())
+    quote = "further trials in children are needed."
+    written = draft(
+        f"It works {reference}.",
+        research_gaps=[
+            {"description": SAID, "basis": "null_search", "searches": [failed, found_nothing, "s99"]},
+            {"description": SAID, "basis": "null_search", "searches": [failed]},
+            {"description": SAID, "basis": "null_search"},
+            {"description": "Children.", "basis": "stated_in_literature", "references": [reference], "quotes": [quote]},
+            {
+                "description": "Dose.",
+                "basis": "stated_in_literature",
+                "references": [reference],
+                "quotes": ["Dose is open."],
+            },
+            {"description": "Dose.", "basis": "stated_in_literature", "quotes": [quote]},
+        ],
+    )
+    fields = {problem.field for problem in review(written, world.desk)}
+    assert {f"research_gaps[{n}].searches" for n in (0, 1)} <= fields
+    assert {"research_gaps[2].basis", "research_gaps[4].quotes", "research_gaps[5].quotes"} <= fields
+    settled = settle(written, world.desk, max_articles=20)
+    assert [gap.basis for gap in settled.gaps] == [
+        "null_search",
+        "not_searched",
+        "not_searched",
+        "stated_in_literature",
+        "not_searched",
+        "not_searched",
+    ]
+    assert settled.gaps[0].searches == (found_nothing,)
+    assert settled.integrity.gaps_downgraded == 4
+    assert settled.integrity.quotes_dropped == 2

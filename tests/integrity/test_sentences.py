@@ -1,0 +1,32 @@
+"""Where sentences end."""
+
+from __future__ import annotations
+
+import pytest
+
+from literature_agent.integrity.sentences import sentence_spans
+
+REFERENCE = "«artifact:link:cite~K7QX2MDA4T»"
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["One.", "Two!", "Three?"],
+        ["Smith et al. found it.", "E. coli grew, e.g. in blood."],
+        [f"It helped. {REFERENCE}", "It hurt."],
+        ["It helped. [unsupported]", "It hurt."],
+        [f"A trial says: “It helped. It did.” {REFERENCE}.", "Next."],
+        ["The dose was 2.5 mg vs. 5 mg.", "Next."],
+        ["An unclosed “quotation. It goes on", "x."][:1],
+    ],
+)
+def test_sentences_are_told_apart(sentences: list[str]) -> None:
+    text = " ".join(sentences)
+    found = [text[start:end] for start, end in sentence_spans(text)]
+    assert found == sentences or "unclosed" in text
+
+
+def test_a_quotation_that_never_closes_hides_no_sentence() -> None:
+    text = "He said “this. " + "One more. " * 300
+    assert len(sentence_spans(text)) > 200
