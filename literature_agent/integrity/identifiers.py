@@ -49,21 +49,23 @@ _LOOSE = (
         "pmid",
         "pm|p m",
         r"""\bP\s?M\s?I\s?Ds?\b [^\w\s]{0,3}\s? (?:(?:is|was|no|nr|number)\b\.?)? [^\w\s]{0,3}\s?
-            \d{1,10} (?:[\s,]\d{3,4}){0,2}\b""",
+            \d{1,10} (?:[\s,]\d{3,4}){0,2}(?!\d)""",
     ),
     _is(
         "pmid",
         "med",
         r"""\b(?:PubMed|MEDLINE|MED)\b [\s:/\#.(\[=-]{1,4}
             (?:(?:ID|UI|identifier|record|entry|number|accession|article|no)\b[\s:\#.=-]{0,3})?
-            (?:PMID[\s:]{0,2})? \d{5,9}\b""",
+            (?:PMID[\s:]{0,2})? \d{5,9}(?!\d)""",
     ),
     _is(
         "pmid",
         "pubmed",
         r"\bPubMed\s(?:ID|UI|identifier|record|entry|number|accession|article)\b[\s:\#.=-]{0,3}\d{1,9}\b",
     ),
-    _is("pmcid", "pmc|p m|pm c", r"(?<![A-Za-z])P\s?M\s?C(?:\s?I\s?D)?\s?[:\#.=_-]?\s?(?:PMC\s?)?\d(?:\s?\d){4,9}\b"),
+    _is(
+        "pmcid", "pmc|p m|pm c", r"(?<![A-Za-z])P\s?M\s?C(?:\s?I\s?D)?\s?[:\#.=_-]?\s?(?:PMC\s?)?\d(?:\s?\d){4,9}(?!\d)"
+    ),
     _is("pmcid", "pmcid", r"\bPMCID\b\W{0,3}\w{0,3}?\d+\b"),
     _is("nct", "ct|c t", r"(?<![A-Za-z0-9])N\s?C\s?T[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
     _is("isrctn", "sr|s r", r"(?<![A-Za-z0-9])I\s?S\s?R\s?C\s?T\s?N[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
@@ -76,8 +78,8 @@ _LOOSE = (
             (?:\d{4}\.\d{4,5}(?:v\d+)? | [a-z-]{2,20}(?:\.[a-z]{2})?/\d{7})""",
     ),
     _is("arxiv", "v", r"(?<![\d.])\d{4}\.\d{4,5}v\d{1,2}\b"),
-    _is("ppr", "ppr", r"\bPPR\s?[:/\#-]?\s?(?:PPR\s?)?\d{4,}\b"),
-    _is("nbk", "nbk", r"\bNBK\s?[:\#-]?\s?\d{3,}\b"),
+    _is("ppr", "ppr", r"\bPPR\s?[:/\#-]?\s?(?:PPR\s?)?\d{4,}"),
+    _is("nbk", "nbk", r"\bNBK\s?[:\#-]?\s?\d{3,}"),
     _is(
         "registry",
         "drks|ctr|umin|jrct|kct|ctri|rbr-|ntr|jprn-|crd|isbn|issn",
@@ -125,6 +127,8 @@ _NEXT_WORD = re.compile(r"\s([A-Za-z-]+)")
 
 _UNBROKEN = re.compile(r"[^\s\"<>|/]{8,200}")
 _BARE_KEY = re.compile(r"(?<![\w~-])[0-9A-HJKMNP-TV-Z]{10}(?![\w-])")
+# Grown together with the word before it, so that no reader takes it for a reference.
+_GLUED_KEY = re.compile(r"(?<=[^\W_])cite\s?~\s?[0-9A-Z]{1,24}", re.I)
 _GARBLED = re.compile(
     r'[«"<\[(]?\s?\bartifact\s?:\s?(?:link\b)?\s?:?\s?(?:cite\b)?[\s:~-]{0,3}[0-9A-Z]{0,24}\s?[»">\])]?', re.I
 )
@@ -211,6 +215,8 @@ def _broken_references(text: str) -> Iterator[Hit]:
         if is_key(key) and not key.isdigit():
             yield Hit("key", match.start(), match.end(), key)
     for match in _GARBLED.finditer(text):
+        yield Hit("key", match.start(), match.end())
+    for match in _GLUED_KEY.finditer(text):
         yield Hit("key", match.start(), match.end())
     # Folding has turned all well-spelled tokens into one character each; these came to light by it.
     for found in find_references(text):
