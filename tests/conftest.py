@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from evals.postgres import Postgres, running_postgres
 from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import Settings, load_settings
 
@@ -53,3 +54,19 @@ def settings(sandbox: SandboxServer, tmp_path: Path) -> Settings:
         rate_limit_store="memory",
         retry_max_wait_s=0.01,
     )
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """One PostgreSQL for all test processes; a test asks it for a database of its own."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with running_postgres(shared / "postgres") as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Postgres) -> str:
+    """The address of a new empty database."""
+    return postgres.database()
