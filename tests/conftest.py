@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from evals.postgres import Postgres, running_postgres
@@ -13,6 +14,10 @@ from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import Settings, load_settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A loaded machine is slow, not wrong; the commands under `evals` try more inputs.
+hypothesis.settings.register_profile("suite", deadline=None, max_examples=50)
+hypothesis.settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -159,7 +159,6 @@ def test_works_got_by_fetch_or_read_are_not_new_in_a_later_search() -> None:
     assert [ledger.has_seen(work) for work in (A, B, C, WORKS[4], None)] == [True, True, True, False, False]
 
 
-@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(0, 3), st.lists(st.sampled_from(WORKS), max_size=6)), max_size=8))
 def test_retrieved_is_new_plus_duplicates_and_new_adds_up_to_the_works_found(
     searches: list[tuple[int, list[Reference]]],
@@ -412,7 +411,6 @@ def test_a_work_is_one_in_the_flow_by_whichever_of_its_keys_it_was_got_shown_and
     included=st.lists(st.sampled_from(WORKS), unique=True),
     explained=st.lists(st.sampled_from(WORKS)),
 )
-@settings(deadline=None)
 def test_the_numbers_of_the_flow_add_up(
     calls: list[tuple[str, str, list[Reference], int]],
     shown: list[tuple[Reference, str, bool]],

@@ -460,7 +460,7 @@ PIECES = (
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 async def test_any_text_from_a_tool_ends_in_an_answer(text: str) -> None:
     async def search_pubmed(query: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from literature_agent.artifacts import CitationArtifact, PubMedArticle, Quote
@@ -257,7 +257,6 @@ IDENTIFIED = st.builds(
 )
 
 
-@settings(max_examples=100)
 @given(st.lists(IDENTIFIED, max_size=12))
 def test_every_key_ever_given_stays_valid_and_every_identifier_has_one_work(records: list[PubMedArticle]) -> None:
     registry = ArtifactRegistry()
@@ -287,7 +286,6 @@ CONSISTENT = st.integers(0, 4).flatmap(
 )
 
 
-@settings(max_examples=100)
 @given(st.lists(CONSISTENT, max_size=10), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_never_shows_in_the_strongest_reference(records: list[PubMedArticle], random: Any) -> None:
     """Design: output is rewritten to the key of the strongest identifier known at the end."""

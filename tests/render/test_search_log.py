@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from lxml import etree
@@ -209,7 +209,6 @@ PAPERS = [PubMedArticle(pmid=str(90000000 + number), title=f"Paper {number}") fo
     shown=st.dictionaries(st.integers(0, 6), st.sampled_from(("title", "abstract", "Methods"))),
     share=st.integers(0, 7),
 )
-@settings(deadline=None, max_examples=60)
 def test_the_numbers_add_up_in_every_form(
     searches: list[tuple[str, list[int]]], fetched: list[int], shown: dict[int, str], share: int
 ) -> None:

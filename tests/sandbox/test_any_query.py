@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from literature_agent.sandbox import Corpus
@@ -26,7 +26,6 @@ QUERIES = st.one_of(st.lists(st.sampled_from(PIECES), max_size=12).map("".join),
 
 
 @given(QUERIES)
-@settings(max_examples=300, deadline=None)
 def test_pubmed_answers_any_text(small_corpus: Corpus, query: str) -> None:
     outcome = search_pubmed_index(small_corpus.pubmed, parse_pubmed(query), today=TODAY)
     assert outcome.entries <= small_corpus.pubmed.everything()
@@ -34,7 +33,6 @@ def test_pubmed_answers_any_text(small_corpus: Corpus, query: str) -> None:
 
 
 @given(QUERIES)
-@settings(max_examples=300, deadline=None)
 def test_europe_pmc_answers_any_text(small_corpus: Corpus, query: str) -> None:
     tree = parse_europepmc(query).tree
     if tree is not None:
@@ -44,7 +42,6 @@ def test_europe_pmc_answers_any_text(small_corpus: Corpus, query: str) -> None:
 
 
 @given(st.sampled_from(["metformin[tiab]", "dementia", "heart failure[mh]"]), st.sampled_from(["aspirin", "2015[dp]"]))
-@settings(deadline=None)
 def test_a_filter_never_raises_the_count(small_corpus: Corpus, query: str, extra: str) -> None:
     def count(text: str) -> int:
         return len(search_pubmed_index(small_corpus.pubmed, parse_pubmed(text), today=TODAY).entries)

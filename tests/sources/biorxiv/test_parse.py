@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from literature_agent.artifacts import BioRxivPreprint
@@ -323,7 +323,6 @@ def _parsed(body: bytes) -> None:
             whole_preprint_of(page, "medrxiv").model_dump_json()
 
 
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_mutated_answers_raise_only_errors_of_ours(data: st.DataObject) -> None:
     """Ours: any member replaced by anything, or removed."""
@@ -343,7 +342,6 @@ def test_mutated_answers_raise_only_errors_of_ours(data: st.DataObject) -> None:
     _parsed(json.dumps(mutated).encode())
 
 
-@settings(max_examples=200, deadline=None)
 @given(name=st.sampled_from(_NAMES), start=st.integers(0, 4000), cut=st.integers(0, 40), put=st.binary(max_size=12))
 def test_damaged_bytes_raise_only_errors_of_ours(name: str, start: int, cut: int, put: bytes) -> None:
     """Ours: bytes cut out, put in, or broken off."""
@@ -352,7 +350,6 @@ def test_damaged_bytes_raise_only_errors_of_ours(name: str, start: int, cut: int
     _parsed(body[:start])
 
 
-@settings(max_examples=200, deadline=None)
 @given(text=st.text(alphabet=st.sampled_from("OC_LISTABFGSCPW{}[]~&;.:\n MethodsResultsAnd\x00"), max_size=120))
 def test_any_marks_leave_text_that_can_be_kept(text: str) -> None:
     """Ours: no mark, however broken, ends in anything but parts of cleaned text."""

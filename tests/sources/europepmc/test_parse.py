@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from literature_agent.artifacts import DetailedEuropePMCArticle, EuropePMCArticle
@@ -394,7 +394,6 @@ def _parsed(body: bytes) -> None:
             read()
 
 
-@settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_mutated_answers_raise_only_errors_of_ours(data: st.DataObject) -> None:
     """Ours: any member replaced by anything, or removed."""
@@ -415,7 +414,6 @@ def test_mutated_answers_raise_only_errors_of_ours(data: st.DataObject) -> None:
     _parsed(json.dumps(mutated).encode())
 
 
-@settings(max_examples=200, deadline=None)
 @given(name=st.sampled_from(_NAMES), start=st.integers(0, 6000), cut=st.integers(0, 40), put=st.binary(max_size=12))
 def test_damaged_bytes_raise_only_errors_of_ours(name: str, start: int, cut: int, put: bytes) -> None:
     """Ours: bytes cut out, put in, or broken off."""
