@@ -227,15 +227,27 @@ class Desk:
 
     # Runs
 
-    async def _run(self, tool: str, arguments: dict[str, Any], session: _Session, tell: Tell) -> Answer:
+    async def start_run(self, arguments: dict[str, Any]) -> str:
+        """Start a run that is asked for later. Gives its run id.
+
+        Raises:
+            LiteratureError: the request is refused, or no run may be started now.
+        """
+        return (await self._begin(arguments, detached=True)).run_id
+
+    async def _begin(self, arguments: dict[str, Any], *, detached: bool) -> LiveRun | StoredRun:
         members = {name: value for name, value in arguments.items() if name != "request_key"}
         request = AggregationRequest.model_validate(members, by_name=True)
-        run = await self.runs.begin(request, arguments.get("request_key"), detached=tool == START)
+        run = await self.runs.begin(request, arguments.get("request_key"), detached=detached)
+        if detached and isinstance(run, LiveRun) and run.task.done():
+            run.task.result()  # raises what went wrong before the run was open
+        return run
+
+    async def _run(self, tool: str, arguments: dict[str, Any], session: _Session, tell: Tell) -> Answer:
+        run = await self._begin(arguments, detached=tool == START)
         if isinstance(run, StoredRun):
             return self._told_of(run, session) if tool == AGGREGATOR else self._state(run)
         if tool == START:
-            if run.task.done():
-                run.task.result()  # raises what went wrong before the run was open
             return self._state(run)
         tell(f"Run {run.run_id} has started")
         return self._answer(await self.runs.wait(run, tell), session)

@@ -17,10 +17,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     CallToolRequestParams,
@@ -34,21 +35,24 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Result,
 )
 
 from literature_agent.agents.aggregator import LiteratureAggregator
 from literature_agent.errors import LiteratureError
 from literature_agent.mcp_server import raw
 from literature_agent.mcp_server.desk import CallFailed, Desk
-from literature_agent.mcp_server.offers import RAW_FETCH, RAW_SEARCH, Offer, build_offers
+from literature_agent.mcp_server.offers import AGGREGATOR, RAW_FETCH, RAW_SEARCH, RESULT, Offer, build_offers
 from literature_agent.mcp_server.policy import STDIO, Consumer, Policy
 from literature_agent.mcp_server.prompts import PROMPTS, get_prompt
-from literature_agent.mcp_server.replies import to_failure, to_result
+from literature_agent.mcp_server.replies import Answer, to_failure, to_result
 from literature_agent.mcp_server.resources import TEMPLATES, Library
-from literature_agent.mcp_server.runs import Runs
-from literature_agent.mcp_server.shelf import Shelf
-from literature_agent.mcp_server.twins import ErrorTwin, error_twin
+from literature_agent.mcp_server.runs import INTERRUPTED, RUNNING, LiveRun, Runs
+from literature_agent.mcp_server.shelf import Shelf, StoredRun, moment_text
+from literature_agent.mcp_server.tasks import EXTENSION, Task, TaskParams, TaskStatus, declares_tasks, require_tasks
+from literature_agent.mcp_server.twins import ErrorTwin, error_twin, sentence
 from literature_agent.prompts import load_prompt
+from literature_agent.results import ErrorInfo
 from literature_agent.settings import Settings
 from literature_agent.sources import Source, sources_of_all
 from literature_agent.transport import Transport
@@ -125,7 +129,7 @@ class LiteratureServer:
 
     def build(self) -> Server[House]:
         """The SDK's server with these handlers."""
-        return Server(
+        server: Server[House] = Server(
             NAME,
             version=_version(),
             title="Biomedical literature with citations that are always real",
@@ -140,6 +144,12 @@ class LiteratureServer:
             on_list_prompts=self._list_prompts,
             on_get_prompt=self._get_prompt,
         )
+        server.extensions[EXTENSION] = {}
+        server.middleware.append(self._start_task)
+        server.add_request_handler("tasks/get", TaskParams, self._get_task)
+        server.add_request_handler("tasks/cancel", TaskParams, self._cancel_task)
+        server.add_request_handler("tasks/update", TaskParams, self._update_task)
+        return server
 
     @asynccontextmanager
     async def _open(self, server: Server[House]) -> AsyncIterator[House]:
@@ -168,6 +178,13 @@ class LiteratureServer:
     def _offered(self, consumer: Consumer) -> list[Offer]:
         return [self.offers[name] for name in consumer.tools if name in self.offers]
 
+    def _offer(self, consumer: Consumer, name: str) -> Offer:
+        offer = next((offer for offer in self._offered(consumer) if offer.name == name), None)
+        if offer is None:
+            # The same for a tool that is not exposed and for one that does not exist.
+            raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {name[:80]!r}")
+        return offer
+
     # Tools
 
     async def _list_tools(self, context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -176,10 +193,7 @@ class LiteratureServer:
 
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         consumer = self._consumer(context)
-        offer = next((offer for offer in self._offered(consumer) if offer.name == params.name), None)
-        if offer is None:
-            # The same for a tool that is not exposed and for one that does not exist.
-            raise MCPError(code=INVALID_PARAMS, message=f"Unknown tool: {params.name[:80]!r}")
+        offer = self._offer(consumer, params.name)
         desk = context.lifespan_context.desk(consumer)
         try:
             arguments = offer.read(params.arguments or {})
@@ -187,12 +201,7 @@ class LiteratureServer:
             answer = await self._with_progress(
                 context, lambda tell: desk.carry_out(offer.name, arguments, _session_id(context), tell)
             )
-            return to_result(
-                answer,
-                desk.shelf.registry,
-                raw=desk.raw and offer.name not in (RAW_SEARCH, RAW_FETCH),
-                link=consumer.bibliography == "link",
-            )
+            return _reply(desk, offer.name, answer)
         except CallFailed as failed:
             return _failure(offer, failed.error, failed.text)
         except LiteratureError as error:
@@ -236,6 +245,92 @@ class LiteratureServer:
             reporter.cancel()
             await asyncio.gather(reporter, return_exceptions=True)
 
+    # Tasks: the aggregator as a run that is asked for later
+
+    async def _start_task(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """A call of the aggregator by a client that knows tasks gives a handle at once.
+
+        Middleware, because the SDK cuts every other result of `tools/call` to the two shapes it knows.
+        """
+        asked = ctx.params or {}
+        if ctx.method != "tools/call" or asked.get("name") != AGGREGATOR or not declares_tasks(ctx):
+            return await call_next(ctx)
+        try:
+            params = CallToolRequestParams.model_validate(asked, by_name=False)
+        except ValueError:
+            return await call_next(ctx)  # which says what is wrong
+        consumer = self._consumer(ctx)
+        offer = self._offer(consumer, params.name)
+        desk = ctx.lifespan_context.desk(consumer)
+        try:
+            arguments = offer.read(params.arguments or {})
+            desk.take_call()
+            run_id = await desk.start_run(arguments)
+        except LiteratureError as error:
+            return _sent(_failure(offer, error_twin(error)))
+        return (
+            (await self._task(ctx, desk, run_id))
+            .model_copy(update={"result_type": "task", "result": None, "error": None})
+            .document()
+        )
+
+    async def _get_task(self, context: Context, params: TaskParams) -> HandlerResult:
+        require_tasks(context, params)
+        desk = context.lifespan_context.desk(self._consumer(context))
+        return (await self._task(context, desk, params.task_id)).document()
+
+    async def _cancel_task(self, context: Context, params: TaskParams) -> HandlerResult:
+        require_tasks(context, params)
+        run = self._run(context.lifespan_context.desk(self._consumer(context)), params.task_id)
+        if isinstance(run, LiveRun):
+            run.token.cancel()
+        return _DONE
+
+    async def _update_task(self, context: Context, params: TaskParams) -> HandlerResult:
+        require_tasks(context, params)
+        self._run(context.lifespan_context.desk(self._consumer(context)), params.task_id)
+        return _DONE
+
+    def _run(self, desk: Desk, task_id: str) -> LiveRun | StoredRun:
+        run = desk.runs.find(task_id)
+        if run is None:
+            raise MCPError(code=INVALID_PARAMS, message="Task not found")
+        return run
+
+    async def _task(self, context: Context, desk: Desk, task_id: str) -> Task:
+        run = self._run(desk, task_id)
+        stored = desk.shelf.run(task_id)
+        assert stored is not None  # it is written down before its id is known
+        state = RUNNING if isinstance(run, LiveRun) else desk.runs.status_of(stored)
+        status: TaskStatus = "completed"
+        result, error, message = None, None, None
+        if state == RUNNING:
+            status = "working"
+            message = sentence(run.sentence) if isinstance(run, LiveRun) else None
+        elif state == INTERRUPTED:
+            status = "failed"
+            message = "The run was interrupted and has no answer: start it again."
+            error = {"code": INTERNAL_ERROR, "message": message}
+        elif state == "cancelled":
+            status = "cancelled"
+            message = f"What was found until then is kept: {RESULT} gives it."
+        elif stored.error is not None:
+            failed = error_twin(ErrorInfo.model_validate_json(stored.error))
+            result = _sent(_failure(self.offers[AGGREGATOR], failed))
+        else:
+            answer = await desk.carry_out(RESULT, {"run_id": task_id}, _session_id(context), lambda said: None)
+            result = _sent(_reply(desk, AGGREGATOR, answer))
+        return Task(
+            task_id=task_id,
+            status=status,
+            status_message=message,
+            created_at=f"{stored.started_at}Z",
+            last_updated_at=f"{stored.finished_at or moment_text(desk.now())}Z",
+            ttl_ms=int(desk.shelf.retention.total_seconds() * 1000),
+            result=result,
+            error=error,
+        )
+
     # Resources and prompts
 
     async def _list_resources(self, context: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
@@ -275,6 +370,22 @@ def _failure(offer: Offer, error: ErrorTwin, text: str | None = None) -> CallToo
     if offer.name == "render_citations":
         twin["style"] = ""
     return to_failure(error, twin, text)
+
+
+def _reply(desk: Desk, tool: str, answer: Answer) -> CallToolResult:
+    return to_result(
+        answer,
+        desk.shelf.registry,
+        raw=desk.raw and tool not in (RAW_SEARCH, RAW_FETCH),
+        link=desk.consumer.bibliography == "link",
+    )
+
+
+_DONE: dict[str, Any] = {"resultType": "complete"}
+
+
+def _sent(result: Result) -> dict[str, Any]:
+    return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _session_id(context: Context) -> str:

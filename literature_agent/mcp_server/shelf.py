@@ -101,7 +101,7 @@ class Shelf:
         """Write that these works were shown to the consumer."""
         keys = [reference.key for text in references if (reference := Reference.parse(text)) is not None]
         if keys:
-            self._store.note_seen(keys, _text(now))
+            self._store.note_seen(keys, moment_text(now))
 
     def was_shown(self, reference: Reference) -> bool:
         """Whether the work was ever shown to this consumer and is still here."""
@@ -118,10 +118,10 @@ class Shelf:
 
     def prune(self, now: datetime) -> int:
         """Evict what has not been shown for the time of retention. Gives the number of works evicted."""
-        before = _text(now - self.retention)
+        before = moment_text(now - self.retention)
         self._store.rows("DELETE FROM runs WHERE started_at < ? AND status <> 'running'", before)
         self._store.rows("DELETE FROM used WHERE day < ?", before[:10])
-        return self._store.evict(before, _text(now), _text(now - _TOMBSTONES_KEPT * self.retention))
+        return self._store.evict(before, moment_text(now), moment_text(now - _TOMBSTONES_KEPT * self.retention))
 
     # Use
 
@@ -152,7 +152,7 @@ class Shelf:
             run_id,
             request_key,
             request,
-            _text(now),
+            moment_text(now),
         )
 
     def close_run(
@@ -161,7 +161,7 @@ class Shelf:
         self._store.rows(
             "UPDATE runs SET status = ?, finished_at = ?, output = ?, error = ? WHERE run_id = ?",
             status,
-            _text(now),
+            moment_text(now),
             output,
             error,
             run_id,
@@ -181,5 +181,6 @@ class Shelf:
         return StoredRun(*rows[0]) if rows else None
 
 
-def _text(moment: datetime) -> str:
+def moment_text(moment: datetime) -> str:
+    """A moment in UTC as it is kept: ISO 8601 without its zone, so that texts sort as moments do."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")

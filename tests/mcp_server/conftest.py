@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -28,7 +28,14 @@ MODEL_TOOLS = tuple(name for name in EXPOSABLE if name not in RAW_TOOLS)
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
-def text_of(result: CallToolResult) -> str:
+class Content(Protocol):
+    """The result of a call, whichever client it is from."""
+
+    @property
+    def content(self) -> Sequence[object]: ...
+
+
+def text_of(result: Content) -> str:
     """What the model sees."""
     first = result.content[0]
     assert isinstance(first, TextContent)
