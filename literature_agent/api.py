@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from literature_agent.custody import Observer
     from literature_agent.registry import ArtifactRegistry
+    from literature_agent.transport import Recording
 
 
 R = TypeVar("R", SearchResult, FetchResult)
@@ -40,6 +41,7 @@ async def aggregate(
     settings: Settings | None = None,
     on_event: Observer | None = None,
     cancellation_token: CancellationToken | None = None,
+    recording: Recording | None = None,
 ) -> LiteratureAggregationOutput:
     """Answer a biomedical question from the literature, with checked citations.
 
@@ -59,19 +61,27 @@ async def aggregate(
         settings: None: from the environment.
         on_event: called with an `Event` for each step.
         cancellation_token: cancels the run into a partial answer.
+        recording: `Recorder(folder)` keeps every answer of services and model there; `Player(folder)` gives the run
+            kept there again, offline (both in `literature_agent.transport`).
 
     Raises:
         InvalidInputError: the input is refused; the message names value and fix.
         ConfigurationError: a setting or key is missing or wrong.
+        SourceError: `recording_not_found`, a recording lacks what its replay asks.
     """
     from literature_agent.agents.aggregator import LiteratureAggregator
+    from literature_agent.transport import Player
 
-    aggregator = LiteratureAggregator(model, sources=sources, settings=settings, budget=budget)
+    # A replay needs no key: it compares the model's name with that of the record, and asks nobody.
+    built = None if isinstance(recording, Player) else model
+    aggregator = LiteratureAggregator(built, sources=sources, settings=settings, budget=budget)
     return await aggregator.run(
         question,
+        model=model,
         registry=registry,
         on_event=on_event,
         cancellation_token=cancellation_token,
+        recording=recording,
         date_from=date_from,
         date_to=date_to,
         since_entry_date=since_entry_date,

@@ -43,6 +43,14 @@ from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.door import open_door
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
+from literature_agent.agents.recording import (
+    RecordedRun,
+    RecordingModel,
+    ReplayedModel,
+    recorded_ending,
+    recorded_run,
+    scrubbed,
+)
 from literature_agent.agents.relay import relayed
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import prepare_flat
@@ -64,7 +72,7 @@ from literature_agent.registry import ArtifactRegistry
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import Source, select_sources
 from literature_agent.sources._text import date_bounds, parse_partial_date
-from literature_agent.transport import Transport
+from literature_agent.transport import Player, Recorder, Recording, Transport
 from literature_agent.views import view_output
 
 # Beyond the repair rounds of the checks, arguments that can't be parsed get this many more attempts.
@@ -130,19 +138,44 @@ class LiteratureAggregator:
         budget: Budget | None = None,
         on_event: Observer | None = None,
         cancellation_token: CancellationToken | None = None,
+        recording: Recording | None = None,
         **limits: Any,
     ) -> LiteratureAggregationOutput:
         """Answer one question. `limits` are the other members of `AggregationRequest`.
+
+        With a `Recorder` every answer of services and model is kept; with a `Player` the recorded run is given again,
+        offline, with its model, budget and sources.
 
         Whatever happens on the way, what was found comes back in a typed output; its `status` says how the run ended.
 
         Raises:
             InvalidInputError: the request is refused (empty question, unknown source, bad date ...).
             ConfigurationError: a key or setting is missing or wrong.
+            SourceError: `recording_not_found`, a recording lacks what its replay asks.
             asyncio.CancelledError: the task itself was cancelled; what was found stays in the caller's registry.
         """
         request = read_request(question, limits)
-        return await self._answer(request, model, registry, budget, on_event, cancellation_token)
+        if isinstance(recording, Player):
+            return await self._replay(request, model, registry, budget, on_event, cancellation_token, recording)
+        return await self._answer(request, model, registry, budget, on_event, cancellation_token, recording=recording)
+
+    async def _replay(
+        self,
+        request: AggregationRequest,
+        model: Model | str | None,
+        registry: ArtifactRegistry | None,
+        budget: Budget | None,
+        on_event: Observer | None,
+        token: CancellationToken | None,
+        player: Player,
+    ) -> LiteratureAggregationOutput:
+        run = recorded_run(player)
+        run.check(request, budget, model, self.settings)
+        settings = run.settings(self.settings)
+        again = LiteratureAggregator(ReplayedModel(player, run, settings), sources=run.sources, settings=settings)
+        token = token or CancellationToken()
+        player.on_cut = token.cancel
+        return await again._answer(run.request, None, registry, run.budget, on_event, token, recording=player)
 
     async def stream(
         self, question: str | AggregationRequest, **options: Any
@@ -262,12 +295,19 @@ class LiteratureAggregator:
         on_event: Observer | None,
         token: CancellationToken | None,
         purse: Purse | None = None,
+        recording: Recording | None = None,
     ) -> LiteratureAggregationOutput:
         sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
         chosen = resolve_model(model or self.model or self.settings.model or EXTRACTIVE)
         limit = budget if budget is not None else self.budget
-        async with self._open(request, sources, registry, limit, on_event) as run:
+        if isinstance(recording, Recorder):
+            request = scrubbed(request, self.settings)
+        async with self._open(request, sources, registry, limit, on_event, recording) as run:
             run.purse = purse
+            if isinstance(recording, Recorder):
+                about = RecordedRun.of(request, limit, chosen, sources, self.settings)
+                recording.begin(run.run_id, about.model_dump(mode="json"))
+                chosen = RecordingModel(chosen, recording, run.custody.transport)
             with trace.get_tracer("literature_agent").start_as_current_span(
                 "literature run", attributes={"run_id": run.run_id, "model": model_name(chosen)}
             ) as span:
@@ -297,12 +337,18 @@ class LiteratureAggregator:
         registry: ArtifactRegistry | None,
         budget: Budget,
         on_event: Observer | None,
+        recording: Recording | None = None,
     ) -> AsyncIterator[Run]:
         async with AsyncExitStack() as stack:
-            # A client belongs to the loop it was opened in; a run in another loop opens its own.
-            shared = self._transport if self._loop is asyncio.get_running_loop() else None
-            transport = shared if shared is not None else await stack.enter_async_context(Transport(self.settings))
-            run_id = uuid.uuid4().hex
+            # A client belongs to the loop it was opened in; a run in another loop opens its own. So does one that is
+            # recorded: what a shared client has kept would not be on record.
+            shared = self._transport if self._loop is asyncio.get_running_loop() and recording is None else None
+            transport = (
+                shared
+                if shared is not None
+                else await stack.enter_async_context(Transport(self.settings, recording=recording))
+            )
+            run_id = recording.run_id if isinstance(recording, Player) else uuid.uuid4().hex
             held = registry if registry is not None else ArtifactRegistry()
             ledger = Ledger(run_id, held)
             custody = Custody(
@@ -314,11 +360,11 @@ class LiteratureAggregator:
                 request=request,
                 observer=on_event,
             )
-            yield Run(run_id, request, self.settings, held, ledger, custody, budget, on_event)
+            yield Run(run_id, request, self.settings, held, ledger, custody, budget, on_event, recording=recording)
 
     async def _carry_out(self, run: Run, model: Model, token: CancellationToken | None) -> LiteratureAggregationOutput:
         custody, transport = run.custody, run.custody.transport
-        started = custody.now()
+        started = custody.now("started")
         custody.tell(Event(kind="started", text=f"Model {model_name(model)}", run_id=run.run_id))
         usage = ModelUsage() if run.purse is None else run.purse.usage
         budget = run.budget
@@ -353,13 +399,25 @@ class LiteratureAggregator:
         except (AgentRunError, UserError) as broken:
             ending = Ending("model", f"The model did not finish: {_first_sentence(broken.message)}")
         ending = run.ending or ending
+        if isinstance(run.recording, Player):
+            if run.recording.problem is not None:
+                raise run.recording.problem
+            ending = recorded_ending(run.recording)
         if draft is None:
             draft = run.last_draft or compose(
                 run.request.question, papers_of(run), searches_of(run), run.request.max_articles
             )
         output = write_answer(
-            run, draft, model=model_name(model), usage=usage, ending=ending, started=started, finished=custody.now()
+            run,
+            draft,
+            model=model_name(model),
+            usage=usage,
+            ending=ending,
+            started=started,
+            finished=custody.now("finished"),
         )
+        if isinstance(run.recording, Recorder):
+            run.recording.finish(None if ending is None else ending._asdict())
         custody.tell(Event(kind="finished", text=f"Finished: {output.status}", run_id=run.run_id, status=output.status))
         return output
 

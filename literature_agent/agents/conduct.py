@@ -117,7 +117,7 @@ def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
         spent = run.purse.spent()
         if spent is not None:
             return Ending("budget", spent)
-    left = run.custody.transport.time_left()
+    left = run.custody.transport.time_left(f"before request {usage.requests + 1}")
     if budget.deadline_s is not None and left is not None and left <= budget.deadline_s * _RESERVE:
         return Ending("deadline", f"The deadline of {budget.deadline_s:g} seconds was near.")
     if run.custody.repeats >= _REPEATS:
@@ -152,7 +152,7 @@ def _status_line(run: Run, usage: RunUsage) -> str:
         parts.append(f"{max(0, budget.max_requests - usage.requests)} turns left")
     if budget.max_tool_calls is not None:
         parts.append(f"{max(0, budget.max_tool_calls - run.tool_calls)} tool calls left")
-    left = run.custody.transport.time_left()
+    left = run.custody.transport.time_left(f"told in request {usage.requests + 1}")
     if left is not None:
         parts.append(f"{left:.0f} s left")
     return f"[status: {'; '.join(parts)}]"

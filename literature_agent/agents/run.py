@@ -11,6 +11,7 @@ from literature_agent.ledger import Ledger
 from literature_agent.outputs import AggregationDraft, AggregationRequest, Budget
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.settings import Settings
+from literature_agent.transport import Recording
 
 
 class Ending(NamedTuple):
@@ -44,6 +45,8 @@ class Run:
     """A sentence for each identifier in the question that was not resolved."""
     last_draft: AggregationDraft | None = field(default=None)
     """The newest draft that could be read, whether or not it passed the checks."""
+    recording: Recording | None = None
+    """Where the run is recorded to, or replayed from."""
 
     def tell(self, event: Event) -> None:
         """Hand an event to the listener; a listener that raises does not end the run."""

@@ -79,7 +79,7 @@ class Custody:
 
     async def _call(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Shown:
         if tool == "current_time":
-            return Shown("ok", self.now().strftime("%Y-%m-%d %H:%M UTC (%A)"))
+            return Shown("ok", self.now(f"call {call.id}").strftime("%Y-%m-%d %H:%M UTC (%A)"))
         if tool == READ_TOOL:
             return await self._read(arguments["reference"], arguments.get("sections") or [], call)
         if tool in SEVERAL:
@@ -114,8 +114,9 @@ class Custody:
         failure = next(iter(result.failed.values()), None)
         return view.text, None if failure is None else source_error(source.name, "unreachable", failure.message)
 
-    def now(self) -> datetime:
-        return self.transport.now()
+    def now(self, moment: str = "") -> datetime:
+        """The time; a `moment` with a name is the same again in a replay."""
+        return self.transport.now(moment)
 
     def tell(self, event: Event) -> None:
         """Hand an event to the listener. A listener that raises does not end the run."""
@@ -138,7 +139,7 @@ class Custody:
             return again
         search_id = self.asked[key] = self.ledger.open_search(call.id, call.turn, call.index)
         async with self.in_order() as my_turn:
-            started = self.now()
+            started = self.now(search_id)
             self.tell_start(source, search_id, str(arguments.get("query", "")))
             with self.transport.watched(lambda progress: self.tell_progress(source, search_id, progress)):
                 result, error = await outcome_of(self._tools[source.name].search(**{**arguments, **filters}))

@@ -62,7 +62,7 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
     ids = [custody.ledger.open_search(call.id, call.turn, call.index, part=part) for part, _ in enumerate(sources)]
     custody.asked[key] = ids[0]
     async with custody.in_order() as my_turn:
-        started = custody.now()
+        started = custody.now(ids[0])
         for source, search_id in zip(sources, ids, strict=True):
             custody.tell_start(source, search_id, query)
         answers = await ask_all(custody.transport, plan, query, max_results=max_results)

@@ -14,6 +14,7 @@ from literature_agent.transport.messages import (
     describe,
 )
 from literature_agent.transport.pace import MemoryPaceStore, Pace, PaceStore, limiter_for
+from literature_agent.transport.recording import Player, Recorder, Recording
 from literature_agent.transport.room import SANDBOX_HEADER, Transport
 
 __all__ = [
@@ -25,8 +26,11 @@ __all__ = [
     "MemoryPaceStore",
     "Pace",
     "PaceStore",
+    "Player",
     "Progress",
     "Received",
+    "Recorder",
+    "Recording",
     "Request",
     "SANDBOX_HEADER",
     "ServiceName",

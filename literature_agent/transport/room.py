@@ -2,7 +2,8 @@
 
 Outermost first: cache of accepted answers, retry, breaker, pace, credentials, network. So a stored answer waits for
 nothing and a retry never meets it, each attempt waits its turn (K108), and nothing above the network ever sees a key.
-A recorder stands in place of the network.
+A recorder hears every answer as it comes off the wire, of a request that bears no credentials; a replay stands in place
+of all below the cache, since what is on record needs no retry, pace or network.
 """
 
 from __future__ import annotations
@@ -35,6 +36,17 @@ from literature_agent.transport.messages import (
     TransientAnswer,
 )
 from literature_agent.transport.pace import Pace, PaceStore, pace_store
+from literature_agent.transport.recording import (
+    OpenEntry,
+    Player,
+    Recorder,
+    Recording,
+    Scrub,
+    key_of_request,
+    line_of_request,
+    offline,
+    recorded,
+)
 from literature_agent.transport.redirects import MOST_REDIRECTS, REDIRECTS, Step, followed
 from literature_agent.transport.retry import TRANSIENT, GaveUp, retry_after, with_retries
 from literature_agent.transport.secrets import Secrets
@@ -66,14 +78,14 @@ class Transport:
     connections are its own.
 
     Args:
-        network: what stands in for the network (tests, recorded answers); it stays the caller's to close. Recording and
-            replaying want the setting `cache` off.
+        network: what stands in for the network in tests; it stays the caller's to close.
         clock: time; tests hand in one that never waits.
         store: where the pace is kept, instead of what `settings.rate_limit_store` names.
         breakers: which services are left alone, instead of what this process knows of it.
         on_attempt: told of each request on the wire.
         read_timeout: longest wait for the next part of an answer, seconds.
         max_body: largest answer that is read, bytes after decompression.
+        recording: where this transport's exchanges are recorded to, or replayed from; stored answers play no part.
     """
 
     def __init__(
@@ -87,8 +99,14 @@ class Transport:
         on_attempt: Callable[[Attempt], None] | None = None,
         read_timeout: float = 60.0,
         max_body: int = MAX_BODY,
+        recording: Recording | None = None,
     ) -> None:
+        self._recorder = recording if isinstance(recording, Recorder) else None
+        self._player = recording if isinstance(recording, Player) else None
+        if recording is not None:
+            settings = offline(settings) if self._player is not None else recorded(settings)
         self.settings = settings
+        self._scrub = Scrub(settings)
         self._clock: Clock = clock or SystemClock()
         self._given_network = network
         self._network: httpx.AsyncBaseTransport | None = None
@@ -133,9 +151,12 @@ class Transport:
             await network.aclose()
         self._secrets.release_logs()
 
-    def now(self) -> datetime:
-        """The time of this transport's clock, aware, UTC."""
-        return self._clock.now()
+    def now(self, moment: str = "") -> datetime:
+        """The time of this transport's clock, aware, UTC. A `moment` with a name is the same again in a replay."""
+        if self._player is not None:
+            return self._player.now(moment)
+        now = self._clock.now()
+        return now if self._recorder is None else self._recorder.now(moment, now)
 
     @contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:
@@ -152,10 +173,16 @@ class Transport:
             # Not reset by token: a generator's block may end in another context than it began in.
             _deadline.set(outer)
 
-    def time_left(self) -> float | None:
-        """Seconds until the deadline, not below 0; None when there is none."""
+    def time_left(self, moment: str = "") -> float | None:
+        """Seconds until the deadline, not below 0; None when there is none.
+
+        A replay takes no time, so it knows of a deadline only at a `moment` with a name, and then as it was.
+        """
+        if self._player is not None:
+            return self._player.left(moment)
         until = _deadline.get()
-        return None if until is None else max(0.0, until - self._clock.monotonic())
+        left = None if until is None else max(0.0, until - self._clock.monotonic())
+        return left if self._recorder is None else self._recorder.left(moment, left)
 
     def kept(self, name: str, make: Callable[[], T]) -> T:
         """What a source keeps between its calls as long as this transport is open; made by `make` when first asked."""
@@ -195,7 +222,7 @@ class Transport:
         Raises:
             SourceError: `<source>_timeout`, the deadline passed in the queue.
         """
-        if _in_job.get():
+        if _in_job.get() or self._player is not None:
             yield
             return
         gate = self._gates[service]
@@ -233,9 +260,14 @@ class Transport:
         Raises:
             SourceError: no usable answer; the reason begins with `request.source`. What `read` raises passes through.
             ConfigurationError: a proxy or a certificate file that the environment names is not usable.
+            InvalidInputError: the recording that is replayed is broken.
         """
         if self._closed:
             raise RuntimeError("This transport is closed.")
+        if self._player is not None:
+            return await self._replayed(self._player, request, read)
+        if self._recorder is not None:
+            return await self._recorded(self._recorder, request, read)
         if (stored := await self._stored(request, read)) is not None:
             return stored
         answer, received = await self._asked(request, read)
@@ -257,9 +289,36 @@ class Transport:
         except (TransientAnswer, LiteratureError):  # another reader took it, or another version of this one
             return None
 
+    # Recorded answers
+
+    async def _recorded(self, recorder: Recorder, request: Request, read: Callable[[Answer], T]) -> Received[T]:
+        key, line = key_of_request(request, self._scrub), line_of_request(request, self._scrub)
+        kept = recorder.open("upstream", key, line, self._scrub)
+        try:
+            _, received = await self._asked(request, read, kept)
+        except LiteratureError as error:
+            kept.close("failed", self._clock.now(), kept.call(error))
+            raise
+        except asyncio.CancelledError:
+            kept.close("cut", self._clock.now(), kept.call())
+            raise
+        kept.close("answered", received.at, kept.call())
+        return received
+
+    async def _replayed(self, player: Player, request: Request, read: Callable[[Answer], T]) -> Received[T]:
+        answer, received_at = await player.upstream(request, self._scrub)
+        try:
+            return Received(read(self._judged(request, answer)), received_at)
+        except TransientAnswer as fault:
+            raise source_error(
+                request.source, "invalid_response", f"The recorded answer to {request.path} is not readable: {fault}."
+            ) from None
+
     # All attempts
 
-    async def _asked(self, request: Request, read: Callable[[Answer], T]) -> tuple[Answer, Received[T]]:
+    async def _asked(
+        self, request: Request, read: Callable[[Answer], T], kept: OpenEntry | None = None
+    ) -> tuple[Answer, Received[T]]:
         was_answered = False
 
         async def once(number: int) -> tuple[Answer, Received[T]]:
@@ -268,6 +327,8 @@ class Transport:
             is_trial = self._admit(request)
             try:
                 answer = await self._attempt(request, number)
+                if kept is not None:
+                    answer = kept.heard(answer)
                 received_at = self.now()
                 if answer.status == 429 or answer.status not in TRANSIENT:
                     was_answered = True
