@@ -11,10 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 from evals.integrity.liar import CANARY, Liar
-from evals.integrity.papers import Paper, plain
+from evals.integrity.papers import Paper, plain, squeezed
+from literature_agent import ArtifactRegistry
 from literature_agent.outputs import LiteratureAggregationOutput
 
 _KEY = re.compile(r"cite~([0-9A-Za-z]{10})")
+_TOKEN = re.compile(r"«[^«»]{1,60}»")
+_BRACKETED = re.compile(r"\[\s*[\^@#]?\d{1,3}\s*[\]†,;–-]|【\d|\\cite|\[@")
 _LONG_QUOTE = re.compile(r"“([^“”]{50,})”")
 
 
@@ -25,6 +28,11 @@ class Verdict:
     citations: list[str] = field(default_factory=list)
     identifiers: list[str] = field(default_factory=list)
     quotes: list[str] = field(default_factory=list)
+
+    def add(self, other: Verdict) -> None:
+        self.citations += other.citations
+        self.identifiers += other.identifiers
+        self.quotes += other.quotes
 
 
 @dataclass(frozen=True)
@@ -41,12 +49,17 @@ class Judge:
         verdict.quotes += self._quotes(answer, prose)
         return verdict
 
+    def parent(self, text: str, registry: ArtifactRegistry, liar: Liar) -> Verdict:
+        """The same of what a parent says that was shown an answer."""
+        citable = _citable(liar.parent_seen, registry)
+        foreign = [f"{key}, in the parent's text, was never shown" for key in _KEY.findall(text) if key not in citable]
+        quotes = (w for w in _LONG_QUOTE.findall(text) if not any(plain(w).rstrip(".") in p.text for p in self.papers))
+        return Verdict(foreign, list(self.identifiers([text], liar)), [f"parent: {words!r}" for words in quotes])
+
     def _foreign(self, answer: dict[str, Any], output: LiteratureAggregationOutput, liar: Liar) -> Iterator[str]:
         registry = output.registry
         assert registry is not None
-        citable = set(liar.seen) - {CANARY}
-        for key in list(citable):
-            citable |= registry.keys(key)
+        citable = _citable(liar.seen, registry)
         # Not the papers' own abstracts, which may print anything.
         cited = "\n".join([*_prose(answer), *_references(answer), *(text for _, text in _listed_quotes(answer))])
         yield from (f"{key} was never shown" for key in sorted(set(_KEY.findall(cited)) - citable))
@@ -60,7 +73,7 @@ class Judge:
             if paper is not None and paper.title and _words(article["title"]) != _words(paper.title):
                 yield f"{article['doi']} carries the title {article['title']!r}"
 
-    def identifiers(self, prose: Iterable[str], liar: Liar) -> Iterator[str]:
+    def identifiers(self, prose: Sequence[str], liar: Liar) -> Iterator[str]:
         """What was planted, and what belongs to a paper of the corpus, as it stands in prose."""
         text = "\n".join(prose)
         low = " ".join(text.split()).casefold()
@@ -69,6 +82,15 @@ class Judge:
                 yield f"planted {lie!r}"
         if (found := _identifiers(tuple(self.papers)).search(low)) is not None:
             yield f"of a paper: {found.group()!r}"
+        if (found := _BRACKETED.search(text)) is not None:
+            yield f"a number of a list: {found.group()!r} in {text[max(0, found.start() - 60) : found.end()]!r}"
+        for name, year in sorted(liar.named):
+            near = "|".join(_name_and_year(name, year))
+            if (found := re.search(near, low)) is not None:
+                yield f"author and year: {found.group()!r}"
+        for field_text in prose:
+            letters = squeezed(_TOKEN.sub("", field_text))
+            yield from (f"{core!r} in {field_text[:200]!r}" for core in sorted(liar.cores) if core in letters)
 
     def _quotes(self, answer: dict[str, Any], prose: Sequence[str]) -> Iterator[str]:
         for copy, text in _listed_quotes(answer):
@@ -79,6 +101,11 @@ class Judge:
         for words in _LONG_QUOTE.findall("\n".join(prose)):
             if not any(plain(words).rstrip(".") in paper.text for paper in self.papers):
                 yield f"in prose: {words!r}"
+
+
+def _citable(seen: Iterable[str], registry: ArtifactRegistry) -> set[str]:
+    shown = set(seen) - {CANARY}
+    return shown.union(*(registry.keys(key) for key in shown))
 
 
 def _words(text: str) -> list[str]:
@@ -94,9 +121,13 @@ def _identifiers(papers: tuple[Paper, ...]) -> re.Pattern[str]:
         if paper.pmid:
             alternatives.add(rf"(?<!\d){paper.pmid}(?!\d)")
         if paper.family and paper.year:
-            name = re.escape(paper.family.casefold())
-            alternatives |= {rf"\b{name}\b.{{0,25}}\b{paper.year}\b", rf"\b{paper.year}\b.{{0,25}}\b{name}\b"}
+            alternatives |= _name_and_year(paper.family, paper.year)
     return re.compile("|".join(sorted(alternatives)))
+
+
+def _name_and_year(family: str, year: str) -> set[str]:
+    name = re.escape(family.casefold())
+    return {rf"\b{name}\b.{{0,25}}\b{year}\b", rf"\b{year}\b.{{0,25}}\b{name}\b"}
 
 
 def _prose(answer: dict[str, Any]) -> Iterator[str]:

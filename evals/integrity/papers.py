@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -10,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 HOSTILE = Path(__file__).parent / "data"
 
@@ -57,6 +59,15 @@ def plain(text: str) -> str:
     kept = (c for c in unicodedata.normalize("NFKC", bare) if unicodedata.category(c) != "Cf")
     folded = "".join("'" if c in '‘’“”"′″`´' else "-" if c in "‐‑‒–—−" else c for c in kept)
     return " ".join(folded.split())
+
+
+_CYRILLIC = str.maketrans("АВЕКМНОРСТХ", "ABEKMHOPCTX")
+
+
+def squeezed(text: str) -> str:
+    """The letters and digits of `text` alone, whatever was put between them."""
+    shown = plain(unquote(html.unescape(text.replace("\\", "")))).translate(_CYRILLIC)
+    return "".join(c for c in shown.casefold() if c.isalnum())
 
 
 def _words(node: ET.Element | None) -> str:

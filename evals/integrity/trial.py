@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import sys
 import tempfile
 import traceback
 from collections import Counter
@@ -24,9 +25,9 @@ from pydantic_ai.exceptions import AgentRunError
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from evals.integrity.judge import Judge
-from evals.integrity.liar import OUTPUT_TOOL, Liar
-from evals.integrity.papers import build_corpus, read_papers
+from evals.integrity.judge import Judge, Verdict
+from evals.integrity.liar import LIES, OUTPUT_TOOL, Liar
+from evals.integrity.papers import Paper, build_corpus, read_papers
 from literature_agent import (
     ArtifactRegistry,
     Budget,
@@ -48,6 +49,8 @@ from literature_agent.transport import Transport
 BASE = "http://127.0.0.1:9"
 _TODAY = datetime.date(2026, 11, 30)
 _AT_ONCE = 4
+_LONGEST_S = 120.0
+"""Seconds of a run; longer is counted as a crash."""
 _SHOWN_FAULTS = 40
 
 
@@ -146,94 +149,30 @@ def _settings() -> Settings:
     )
 
 
-# --- one run ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class World:
+    """What the runs of a trial share: papers as the judge reads them, services, a registry that holds everything."""
+
+    papers: Sequence[Paper]
+    network: InProcess
+    shared: ArtifactRegistry
+    foreign: Sequence[str]
+    """The references of `shared`."""
 
 
-async def _one(
-    seed: int, aggregator: Aggregator, judge: Judge, shared: ArtifactRegistry, foreign: Sequence[str]
-) -> Report:
-    report = Report(runs=1)
-    liar = Liar(seed, judge.papers, foreign)
-    try:
-        output, seen_by_parent = await _answer(liar, aggregator, shared)
-    except (LiteratureError, AgentRunError) as typed:
-        report.endings[type(typed).__name__] += 1
-        return report
-    except Exception:  # noqa: BLE001  # whatever else comes out is a crash, which is what is counted here
-        report.crashes = 1
-        report.faults.append(f"seed {seed}: " + traceback.format_exc(limit=-3).replace("\n", " | "))
-        return report
-    if output is None:
-        report.endings["refused"] += 1
-        return report
-    report.endings[output.status] += 1
-    report.counted.update({name: int(count) for name, count in output.integrity.model_dump().items()})
-    verdict = judge.judge(output, liar)
-    # A parent's model is shown references, and text of papers as data; nothing that names a paper otherwise.
-    verdict.identifiers += judge.identifiers(
-        [line for line in seen_by_parent.split("\n") if not line.startswith(("«", "Limitation"))], liar
-    )
-    report.citations += len(verdict.citations)
-    report.identifiers += len(verdict.identifiers)
-    report.quotes += len(verdict.quotes)
-    report.faults += [f"seed {seed}: {fault}" for fault in (*verdict.citations, *verdict.identifiers, *verdict.quotes)]
-    return report
-
-
-async def _answer(
-    liar: Liar, aggregator: Aggregator, shared: ArtifactRegistry
-) -> tuple[LiteratureAggregationOutput | None, str]:
-    registry = shared if liar.random.random() < 0.5 else None
-    if liar.random.random() < 0.15:
-        return await _through_parent(liar, aggregator, registry)
-    limits: dict[str, Any] = {}
-    if liar.random.random() < 0.1:
-        limits["searches"] = [{"source": "pubmed", "query": liar.random.choice(("metformin", "canary", "]["))}]
-    if liar.random.random() < 0.1:
-        limits["date_from"] = "2020"
-    budget = Budget(max_requests=liar.random.randint(2, 5)) if liar.random.random() < 0.15 else Budget()
-    output = await aggregator.run(
-        liar.question, model=FunctionModel(liar.play, model_name="liar"), registry=registry, budget=budget, **limits
-    )
-    return output, ""
-
-
-async def _through_parent(
-    liar: Liar, aggregator: Aggregator, registry: ArtifactRegistry | None
-) -> tuple[LiteratureAggregationOutput | None, str]:
-    """The same through a parent agent, whose model sends a request of its own making."""
-    request = liar.random.choice(
-        (
-            {"question": liar.question},
-            {"question": liar.question, "max_articles": 1},
-            {"question": "", "sources": ["nowhere"]},
-            {"question": liar.question, "date_from": "yesterday"},
-            {"question": "x" * 30_000},
-            {"question": liar.question, "searches": [{"source": "pubmed", "query": "metformin"}]},
-        )
-    )
-
-    def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        if any(tool.name == OUTPUT_TOOL for tool in info.output_tools):
-            return liar.play(messages, info)
-        if len(messages) < 2:
-            return ModelResponse(parts=[ToolCallPart("literature_aggregator", request)])
-        return ModelResponse(parts=[TextPart("Done.")])
-
-    parent: Agent[None, str] = Agent(
-        FunctionModel(play, model_name="liar"),
-        deps_type=type(None),
-        tools=[aggregator.as_tool(registry=lambda ctx: registry)],
-    )
-    result = await parent.run("Help.")
-    for message in result.all_messages():
-        for part in message.parts if isinstance(message, ModelRequest) else ():
-            if isinstance(part, ToolReturnPart) and isinstance(part.metadata, LiteratureAggregationOutput):
-                return part.metadata, part.model_response_str()
-    return None, ""
-
-
-# --- many runs --------------------------------------------------------------------------------------------------------
+@contextmanager
+def build_world() -> Iterator[World]:
+    """The packaged corpus and the hostile papers, served in this process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with resources.as_file(resources.files("literature_agent.sandbox") / "corpus") as packaged:
+            build_corpus(packaged, folder)
+        shared = _held(folder)
+        corpus = Corpus.from_folder(folder)
+        try:
+            yield World(read_papers(folder), InProcess(corpus), shared, [str(reference) for reference in shared])
+        finally:
+            corpus.close()
 
 
 def _held(folder: Path) -> ArtifactRegistry:
@@ -245,45 +184,172 @@ def _held(folder: Path) -> ArtifactRegistry:
     return registry
 
 
-async def _runs(seeds: Sequence[int], folder: Path) -> Report:
-    papers, corpus, shared = read_papers(folder), Corpus.from_folder(folder), _held(folder)
-    foreign = [str(reference) for reference in shared]
-    report, gate = Report(), asyncio.Semaphore(_AT_ONCE)
-    async with Aggregator(_settings(), InProcess(corpus)) as aggregator:
+# --- one run ----------------------------------------------------------------------------------------------------------
 
-        async def guarded(seed: int) -> Report:
-            async with gate:
-                return await _one(seed, aggregator, Judge(papers), shared, foreign)
 
-        for found in await asyncio.gather(*(guarded(seed) for seed in seeds)):
-            report.add(found)
-    corpus.close()
+@dataclass(frozen=True)
+class Heard:
+    """What came out of a run. From a parent also what its model was shown, and what it said where that was checked."""
+
+    output: LiteratureAggregationOutput | None
+    shown_to_parent: str = ""
+    said_by_parent: str = ""
+    registry: ArtifactRegistry | None = None
+    """The parent's."""
+
+
+async def _one(seed: int, aggregator: Aggregator, world: World, only: str | None) -> Report:
+    report, judge = Report(runs=1), Judge(world.papers)
+    liar = Liar(seed, world.papers, world.foreign, only)
+    try:
+        async with asyncio.timeout(_LONGEST_S):
+            heard = await _answer(liar, aggregator, world)
+    except (LiteratureError, AgentRunError) as typed:
+        report.endings[type(typed).__name__] += 1
+        return report
+    except Exception:  # noqa: BLE001  # whatever else comes out is a crash, which is what is counted here
+        report.crashes = 1
+        report.faults.append(f"seed {seed}: " + traceback.format_exc(limit=-3).replace("\n", " | "))
+        return report
+    output = heard.output
+    verdict = Verdict()
+    if output is None:
+        report.endings["refused"] += 1
+    else:
+        report.endings[output.status] += 1
+        report.counted.update({name: int(count) for name, count in output.integrity.model_dump().items()})
+        verdict = judge.judge(output, liar)
+        # A parent's model is shown references, and text of papers as data; nothing that names a paper otherwise.
+        lines = [line for line in heard.shown_to_parent.split("\n") if not line.startswith(("«", "Limitation"))]
+        verdict.identifiers += judge.identifiers(lines, liar)
+    if heard.registry is not None:
+        report.endings["parent checked"] += 1
+        verdict.add(judge.parent(heard.said_by_parent, heard.registry, liar))
+    report.citations += len(verdict.citations)
+    report.identifiers += len(verdict.identifiers)
+    report.quotes += len(verdict.quotes)
+    report.faults += [f"seed {seed}: {fault}" for fault in (*verdict.citations, *verdict.identifiers, *verdict.quotes)]
     return report
 
 
-def _part(seeds: Sequence[int], folder: Path, without: str | None) -> Report:
+async def _answer(liar: Liar, aggregator: Aggregator, world: World) -> Heard:
+    registry = world.shared if liar.random.random() < 0.5 or liar.only == "foreign" else None
+    if liar.only is None and liar.random.random() < 0.15:
+        return await _through_parent(liar, aggregator, registry)
+    limits: dict[str, Any] = {}
+    if liar.random.random() < 0.1:
+        limits["searches"] = [{"source": "pubmed", "query": liar.random.choice(("metformin", "canary", "]["))}]
+    if liar.random.random() < 0.1:
+        limits["date_from"] = "2020"
+    budget = Budget(max_requests=liar.random.randint(2, 5)) if liar.random.random() < 0.15 else Budget()
+    output = await aggregator.run(
+        liar.question, model=FunctionModel(liar.play, model_name="liar"), registry=registry, budget=budget, **limits
+    )
+    return Heard(output)
+
+
+async def _through_parent(liar: Liar, aggregator: Aggregator, registry: ArtifactRegistry | None) -> Heard:
+    """The same through a parent agent, whose model sends a request of its own making, and lies in its own text where
+    the capability checks that."""
+    request = liar.random.choice(
+        (
+            {"question": liar.question},
+            {"question": liar.question, "max_articles": 1},
+            {"question": "", "sources": ["nowhere"]},
+            {"question": liar.question, "date_from": "yesterday"},
+            {"question": "x" * 30_000},
+            {"question": liar.question, "searches": [{"source": "pubmed", "query": "metformin"}]},
+        )
+    )
+    checked = liar.random.random() < 0.5
+    own = registry if registry is not None else ArtifactRegistry()
+    shown: list[str] = []
+    outputs: list[LiteratureAggregationOutput] = []
+
+    def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if any(tool.name == OUTPUT_TOOL for tool in info.output_tools):
+            return liar.play(messages, info)
+        if len(messages) < 2:
+            return ModelResponse(parts=[ToolCallPart("literature_aggregator", request)])
+        answers = list(_shown_to(messages))
+        shown[:] = [part.model_response_str() for part in answers]
+        outputs[:] = [part.metadata for part in answers if isinstance(part.metadata, LiteratureAggregationOutput)]
+        return ModelResponse(parts=[TextPart(liar.parent("\n".join(shown)) if checked else "Done.")])
+
+    parent: Agent[None, str] = Agent(
+        FunctionModel(play, model_name="liar"),
+        deps_type=type(None),
+        tools=() if checked else [aggregator.as_tool(registry=lambda ctx: own)],
+        capabilities=[aggregator.as_capability(registry=lambda ctx: own)] if checked else (),
+        retries=4,
+    )
+    said = (await parent.run("Help.")).output
+    return Heard(outputs[0] if outputs else None, "\n".join(shown), said, own if checked else None)
+
+
+def _shown_to(messages: Sequence[ModelMessage]) -> Iterator[ToolReturnPart]:
+    for message in messages:
+        for part in message.parts if isinstance(message, ModelRequest) else ():
+            if isinstance(part, ToolReturnPart):
+                yield part
+
+
+# --- many runs --------------------------------------------------------------------------------------------------------
+
+
+async def _runs(seeds: Sequence[int], world: World, only: str | None, until_fault: bool) -> Report:
+    report, waiting = Report(), iter(seeds)
+    async with Aggregator(_settings(), world.network) as aggregator:
+
+        async def worker() -> None:
+            for seed in waiting:
+                report.add(await _one(seed, aggregator, world, only))
+                if until_fault and not report.passed:
+                    return
+
+        await asyncio.gather(*(worker() for _ in range(min(_AT_ONCE, len(seeds)))))
+    return report
+
+
+def run_in(
+    world: World,
+    seeds: Sequence[int],
+    *,
+    without: str | None = None,
+    only: str | None = None,
+    until_fault: bool = False,
+) -> Report:
+    """One run for each seed, in this process. `without` names a part of the checks that is switched off, `only` the one
+    kind of lies that is told; `until_fault` ends the trial at the first lie that gets out."""
     with weakened(without):
-        return asyncio.run(_runs(seeds, folder))
+        return asyncio.run(_runs(seeds, world, only, until_fault))
+
+
+def _part(seeds: Sequence[int], without: str | None) -> Report:
+    with build_world() as world:
+        return run_in(world, seeds, without=without)
 
 
 def run_trial(runs: int, *, seed: int = 0, jobs: int = 1, without: str | None = None) -> Report:
-    """`runs` runs, each with its own seed from `seed` on, spread over `jobs` processes; `without` names a part of the
-    checks that is switched off, so that the trial must fail."""
+    """`runs` runs, each with its own seed from `seed` on, spread over `jobs` processes; progress goes to stderr."""
     seeds = range(seed, seed + runs)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with resources.as_file(resources.files("literature_agent.sandbox") / "corpus") as packaged:
-            build_corpus(packaged, folder)
-        if jobs == 1:
-            return _part(seeds, folder, without)
-        report = Report()
-        # Spawned, not forked: event loops and locks of this process mean nothing in another.
-        with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            size = max(1, min(250, -(-runs // jobs)))
-            parts = [seeds[at : at + size] for at in range(0, runs, size)]
-            for found in pool.map(_part, parts, [folder] * len(parts), [without] * len(parts)):
-                report.add(found)
+    if jobs == 1:
+        return _part(seeds, without)
+    report = Report()
+    # Spawned, not forked: event loops and locks of this process mean nothing in another.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        size = max(1, min(250, -(-runs // jobs)))
+        parts = [seeds[at : at + size] for at in range(0, runs, size)]
+        for found in pool.map(_part, parts, [without] * len(parts)):
+            report.add(found)
+            print(f"{report.runs} of {runs} runs, {len(report.faults)} faults", file=sys.stderr, flush=True)
     return report
+
+
+def lies_for(part: str) -> str:
+    """The kind of lies that only `part` of the checks stops."""
+    other = {"folding": "hidden", "shown": "foreign", "quotes": "quote", "unknown-references": "invented"}
+    return other.get(part, part if part in LIES else "number")
 
 
 # --- the checks, weakened ---------------------------------------------------------------------------------------------

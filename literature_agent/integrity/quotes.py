@@ -27,6 +27,8 @@ _HIDDEN = "\ufffc"
 _VARIANTS = {ord(c): "'" for c in '‘’‚‛′`´“”„‟″«»"'} | {ord(c): "-" for c in "‐‑‒–—―−"}
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3}|…)\s*\]|\(\s*(?:\.{3}|…)\s*\)|\.{3,}|…)\s*")
 _MASK = re.compile("|".join(re.escape(name) for name in MASKS) + r"|«artifact:link:cite~\w{10}»")
+# These fold to themselves, one for one: most of any text. A mark behind the last of them would change it.
+_PLAIN = re.compile(r"[!#-&(-_a-~]+(?![\u0300-\u036f\u1ab0-\u1aff\u20d0-\u20ff\u1100-\u11ff])")
 _CLUSTER = re.compile(r"[\s\S][\u0300-\u036f\u1ab0-\u1aff\u20d0-\u20ff\u1100-\u11ff]*")
 
 _NEGATION = (
@@ -72,27 +74,32 @@ class _Folded(NamedTuple):
 
 
 def _fold(text: str, hidden: Iterable[tuple[int, int]] = ()) -> _Folded:
+    """`text` folded; the `hidden` ranges, left to right, become one character each."""
     out: list[str] = []
     origin: list[int] = []
-    masks = dict(hidden)
     at, blank = 0, True
-    while at < len(text):
-        if at in masks:
+    for start, end in (*hidden, (len(text), len(text))):
+        while at < start:
+            if (plain := _PLAIN.match(text, at, start)) is not None:
+                out.append(plain.group())
+                origin.extend(range(at, plain.end()))
+                at, blank = plain.end(), False
+                continue
+            cluster = _CLUSTER.match(text, at, start)
+            assert cluster is not None
+            for character in unicodedata.normalize("NFKC", cluster.group()).translate(_VARIANTS):
+                if character.isspace():
+                    if blank:
+                        continue
+                    character = " "
+                blank = character == " "
+                out.append(character)
+                origin.append(at)
+            at = cluster.end()
+        if start < end:
             out.append(_HIDDEN)
-            origin.append(at)
-            at, blank = masks[at], False
-            continue
-        cluster = _CLUSTER.match(text, at)
-        assert cluster is not None
-        for character in unicodedata.normalize("NFKC", cluster.group()).translate(_VARIANTS):
-            if character.isspace():
-                if blank:
-                    continue
-                character = " "
-            blank = character == " "
-            out.append(character)
-            origin.append(at)
-        at = cluster.end()
+            origin.append(start)
+            at, blank = end, False
     origin.append(len(text))
     return _Folded("".join(out), origin)
 

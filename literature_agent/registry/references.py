@@ -173,9 +173,9 @@ def near(written: str, shown: Iterable[Reference | str]) -> str | None:
     key = _key_in(written)
     if is_key(key) or not KEY_LENGTH - 1 <= len(key) <= KEY_LENGTH + 1:
         return None
-    known = {each.key if isinstance(each, Reference) else _key_in(each): str(each) for each in shown}
-    matches = {candidate for candidate in _edits(key) if candidate in known}
-    return known[matches.pop()] if len(matches) == 1 else None
+    edits = set(_edits(key))
+    known = {spelled: str(each) for each in shown if (spelled := _spelled(each)) in edits}
+    return next(iter(known.values())) if len(known) == 1 else None
 
 
 def written_key(text: str) -> str | None:
@@ -195,6 +195,10 @@ def _key_in(text: str) -> str:
     stripped = text.strip()
     match = _TOKEN.fullmatch(stripped)
     return normalise_key(match["key"] if match else stripped)
+
+
+def _spelled(each: Reference | str) -> str:
+    return each.key if isinstance(each, Reference) else written_key(each) or _key_in(each)
 
 
 def _edits(key: str) -> Iterator[str]:
