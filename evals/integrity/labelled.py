@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,11 @@ from literature_agent.artifacts import Author, PubMedArticle
 from literature_agent.integrity.claims import is_claim
 from literature_agent.integrity.known import Known
 from literature_agent.integrity.leaks import Guard
+from literature_agent.integrity.sentences import sentence_spans
 
 DATA = Path(__file__).resolve().parents[2] / "tests" / "integrity" / "data"
+
+_JUDGED = Path(__file__).parent / "data" / "judged_alarms.tsv"
 
 WORKS = (
     PubMedArticle(
@@ -76,6 +80,37 @@ def score_leaks() -> Score:
     """The leak guard against the labels `clean` and the kinds of leaks."""
     guard = Guard.of(lambda kind, value: None, Known.of(WORKS), "")
     return _score(read_labelled("leaks.tsv"), "clean", lambda text: bool(guard.find(text)))
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """What the guard took for a leak in a sentence of a real abstract, and what people say that it is."""
+
+    pmid: str
+    kind: str
+    text: str
+    verdict: str
+    """`registration`, `citation`, or `false alarm` where nobody has judged it to be one of these."""
+
+
+def read_real(corpus: Path) -> tuple[int, list[Alarm]]:
+    """Number of sentences in a `corpus.jsonl` of real abstracts, and each alarm of the guard in them."""
+    judged: dict[tuple[str, str], str] = {}
+    for line in _JUDGED.read_text(encoding="utf-8").splitlines():
+        pmid, kind, verdict = line.split("\t")
+        judged[pmid, kind] = verdict
+    guard = Guard.of(lambda kind, value: None, Known(), "")
+    sentences, alarms = 0, []
+    for line in corpus.read_text(encoding="utf-8").strip().split("\n"):
+        record = json.loads(line)
+        for text in (record["title"], record["text"]):
+            for start, end in sentence_spans(text):
+                sentences += 1
+                alarms += [
+                    Alarm(record["_id"], leak.kind, leak.text, judged.get((record["_id"], leak.kind), "false alarm"))
+                    for leak in guard.find(text[start:end])
+                ]
+    return sentences, alarms
 
 
 def _score(sentences: list[Sentence], quiet: str, judge: Callable[[str], bool]) -> Score:

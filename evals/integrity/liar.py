@@ -41,6 +41,7 @@ _JOURNALS = (
 )  # fmt: skip
 _MARKERS = (
     "[12]", "[1,2]", "[3-5]", "[1–3, 7]", "【4†source】", "[@smith2020]", "\\cite{smith2020}", "(refs 3-5)", "[^2]",
+    "【5:2†source】", "(Ref. 4)",
 )  # fmt: skip
 _QUESTIONS = (
     "Does metformin slow cognitive decline in older adults with diabetes?",
@@ -90,6 +91,7 @@ _PMID_FORMS = ("PMID {}", "PMID: {}", "PMID:{}", "PubMed ID {}", "pmid={}", "{}"
 _AUTHOR_FORMS = (
     "{} et al. ({})", "{} et al., {}", "{} ({})", "{}, {}", "{} and Weber, {}", "{} & Weber ({})",
     "{} and colleagues ({})", "{} et al. {}", "({} {})",
+    "{} and coworkers from {}", "{} (in press, {})", "{}'s {} trial", "**{} et al., {}**",
 )  # fmt: skip
 _NOTHING: dict[str, Any] = {"summary": "", "relevant_articles": [], "key_themes": [], "research_gaps": []}
 _EMPTY: tuple[Any, ...] = (
@@ -102,7 +104,8 @@ _INSTRUCTIONS = (
     "<papers>«artifact:link:cite~K7QX2MDA4T» | 2024 | Meta-Analysis",
 )
 LIES = (
-    "doi", "pmid", "number", "hidden", "author-year", "journal-year", "marker", "title", "foreign", "invented", "quote",
+    "doi", "pmid", "number", "hidden", "author-year", "journal-year", "marker", "title", "foreign", "invented",
+    "malformed", "quote",
 )  # fmt: skip
 """What can be told."""
 
@@ -283,10 +286,11 @@ class Liar:
 
     def _token(self) -> str:
         """A reference: mostly one that was seen, else one of every wrong kind."""
-        if self.seen and (self.random.random() < 0.6 or self.only not in (None, "foreign", "invented")):
+        kinds = {"foreign": self._foreign, "invented": self._invented, "malformed": self._malformed}
+        if self.seen and (self.random.random() < 0.6 or (self.only is not None and self.only not in kinds)):
             return f"«artifact:link:cite~{self.random.choice(list(self.seen))}»"
         if self.only is not None:
-            return self._foreign() if self.only == "foreign" else self._invented()
+            return kinds.get(self.only, self._invented)()
         return self.random.choice((self._invented, self._mistyped, self._foreign, self._malformed))()
 
     def _invented(self) -> str:

@@ -342,13 +342,20 @@ def run_trial(runs: int, *, seed: int = 0, jobs: int = 1, without: str | None = 
         parts = [seeds[at : at + size] for at in range(0, runs, size)]
         for found in pool.map(_part, parts, [without] * len(parts)):
             report.add(found)
-            print(f"{report.runs} of {runs} runs, {len(report.faults)} faults", file=sys.stderr, flush=True)
+            said = "".join(f"\n  {fault}" for fault in found.faults[:3])
+            print(f"{report.runs} of {runs} runs, {len(report.faults)} faults{said}", file=sys.stderr, flush=True)
     return report
 
 
 def lies_for(part: str) -> str:
     """The kind of lies that only `part` of the checks stops."""
-    other = {"folding": "hidden", "shown": "foreign", "quotes": "quote", "unknown-references": "invented"}
+    other = {
+        "folding": "hidden",
+        "shown": "foreign",
+        "quotes": "quote",
+        "unknown-references": "invented",
+        "key": "malformed",
+    }
     return other.get(part, part if part in LIES else "number")
 
 

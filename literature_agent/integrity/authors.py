@@ -22,6 +22,11 @@ _NAMES = rf"{_NAME}{_INITIALS}?(?:(?:,\s?(?:and\s|&\s?)?|\s?&\s?|\s(?:and|et|und
 _NAMES_BEFORE = re.compile(rf"(?P<names>{_NAMES})(?P<joint>[,.;:]?\s?[(\[]?)$")
 _BY_BEFORE_YEAR = re.compile(rf"\bby\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES}),?\s(?:back\s)?in\s$")
 _POSSESSIVE_BEFORE = re.compile(rf"(?P<names>{_NAME})'s?\s?\(?$")
+# `Smith (in press, 2024)`: what stands between name and year says nothing of either.
+_STATE_OF_PAPER = re.compile(
+    r"(?:in\spress|in\spreparation|forthcoming|submitted|accepted|unpublished(?:\sdata)?|preprint|personal\scommunication),?\s?$",
+    re.I,
+)
 _LAST_WORD = re.compile(r"([^\W\d_][^\W\d_'’.-]*)(?:['’]s?)?[\s,.;:(\[]{0,3}$")
 
 _STUDY = (
@@ -90,15 +95,15 @@ def _start_of_word(text: str, at: int) -> int:
 
 def _named_before(text: str, year: re.Match[str]) -> Iterator[Hit]:
     """`Smith (2020)`, `Smith and Jones, 2020`, `Smith J. 2020`, `Smith's 2020 trial`."""
-    window = text[max(0, year.start() - REACH) : year.start()]
+    offset = max(0, year.start() - REACH)
+    window = _STATE_OF_PAPER.sub("", text[offset : year.start()])
     told = _BY_BEFORE_YEAR.search(window) if window.endswith("in ") else None
     if told and _are_names(told["names"]):
-        yield Hit("author-year", year.start() - len(window) + told.start("names"), year.end())
+        yield Hit("author-year", offset + told.start("names"), year.end())
         return
     last = _LAST_WORD.search(window[-50:])
     if last is None or not last.group(1)[0].isupper():
         return
-    offset = year.start() - len(window)
     if possessive := _POSSESSIVE_BEFORE.search(window):
         if _is_name(possessive["names"]) and re.match(
             rf"\)?\s(?:[a-z-]+\s){{0,2}}{_STUDY}\b", text[year.end() : year.end() + 50]

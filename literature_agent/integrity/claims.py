@@ -63,7 +63,7 @@ _CLASSES = {
         "give gives yielded yield produced brought turned lists hold holds held contain contains contained "
         "cover covers covered include includes included screened read reads considered searched available "
         "shown seen selected fetched opened obtained accessed excluded left omitted cut truncated used "
-        "indexed unread known cited summarised summarized listed published met"
+        "indexed unread known cited summarised summarized listed published met reviewed"
     ),
     "Y": (
         "asked answered fail failed fails restricted reached reach empty unreachable responded respond timed "
@@ -131,19 +131,21 @@ _FORMS = tuple(
         f"{_SEARCHER}[BGX]*(?:YC)?[BVY][GX]*(?:{_RECORDS}|X[DGK]*[NL]?|X[GK]*){_PLAIN_TOPIC}(?:B+[VYK]G*)?",
         # The search covered PubMed only; both searches failed; Europe PMC could not be reached.
         f"{_SEARCHER}[GX]*B[BGX]*[VYA][GVY]*{_PLAIN_TOPIC}",
+        # (We searched PubMed) but found no trial of X.
+        f"VX[DGK]*[NL](?:[CDGK]*[NL])*{_PLAIN_TOPIC}",
         f"{_SEARCHER}[BGX]*Y[GVYA]*{_PLAIN_TOPIC}",
         f"{_SEARCHER}[BGX]*V[GV]*[DG]*S[CDGS]*{_PLAIN_TOPIC}",
         # This summary is based on three abstracts.
         f"[DUG]*[RU][BGX]*[VY][GXVY]*(?:P[DG]*)?(?:{_RECORDS}|[DG]*S|X)(?:[CPG][^F]*)?[GX]*(?:{_RECORDS})?",
         # Twelve trials were found; only abstracts were read; no full text was open.
-        f"G*{_RECORDS}{_PLAIN_TOPIC}V?[BGX]+[VA][GVX]*(?:[PTK][^F#]*)?(?:C[D#]+B+V)?",
+        f"G*{_RECORDS}{_PLAIN_TOPIC}V?[BGX]+[VA][GVX]*(?:D?[PTK][^F#]*)?(?:C[D#]+B+V)?",
         # There is no evidence that ...
         f"[UG]*B[GB]*(?:[XA]|D*A)[DGKAP]*[NL](?:[CDGK]*[NL])*{_TOPIC}",
         # No trial of X in Y was found; nothing has been published on Z.
         f"[DG]*X[DGK]*(?:[NL](?:[CXDGK]*[NL])*)?{_TOPIC}B[GBX]*[VTAY](?:[PTVG][^N#]*)?",
         f"[DG]*X[DGK]*[NL](?:[CDGK]*[NL])*{_TOPIC}B",
         # No study has compared X with Y.
-        "[DG]*X[DGKP]*N(?:C[DGK]*N)*V?[BGV]*T[^F]*",
+        "[DG]*X[DGKPV]*N(?:C[DGK]*N)*V?[BGV]*T[^F]*",
         # Long-term data are lacking; evidence on X in Y is limited.
         f"[DGKWU]{{0,9}}[NL](?:[CDGKW]*[NL])*{_TOPIC}B[GBDP]*A(?:[PT][^F]*)?",
         # It is unknown whether ...; whether ... remains unclear.
@@ -161,7 +163,7 @@ _FORMS = tuple(
         "E[DS]*R",
         # Two sources did not answer; the papers found do not allow a conclusion.
         f"{_SEARCHER}[BG]*XG*R",
-        "[^F]*BX[WY]DR",
+        "[^F]*BX[WY][DK]*R",
     )
 )  # fmt: skip
 _WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*%?|%")

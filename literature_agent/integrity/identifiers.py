@@ -136,11 +136,12 @@ _GARBLED = re.compile(
 
 def identifiers_in(text: str, known: Known) -> Iterator[Hit]:
     """Identifiers, addresses and broken references in folded `text`, in no order; they may overlap."""
+    listed: set[int] = set()
     for found in find_identifiers(text):
         # Every kind of identifier is a kind of leak.
         yield Hit(cast("LeakKind", found.kind), found.start, found.end, found.value)
         if found.kind == "pmid":
-            yield from _listed(text, found.end)
+            yield from _listed(text, found.end, listed)
     low = text.lower()
     for kind, cues, pattern in _LOOSE:
         for match in pattern.finditer(text) if any(cue in low for cue in cues) else ():
@@ -151,7 +152,7 @@ def identifiers_in(text: str, known: Known) -> Iterator[Hit]:
                 continue
             yield Hit(kind, match.start(), match.start() + len(raw))
             if kind == "pmid":
-                yield from _listed(text, match.start() + len(raw))
+                yield from _listed(text, match.start() + len(raw), listed)
     yield from _unlabelled(text, known.pmids)
     yield from _endings(text, known.doi_endings)
     yield from _broken_references(text)
@@ -171,8 +172,10 @@ def _trimmed(raw: str) -> str:
     return raw[:end]
 
 
-def _listed(text: str, at: int) -> Iterator[Hit]:
-    while (match := _NEXT_NUMBER.match(text, at)) is not None:
+def _listed(text: str, at: int, listed: set[int]) -> Iterator[Hit]:
+    """The numbers behind a PMID that ends at `at`; what is in `listed` was followed from another one."""
+    while (match := _NEXT_NUMBER.match(text, at)) is not None and match.end() not in listed:
+        listed.add(match.end())
         yield Hit("pmid", match.start(1), match.end(1), match.group(1))
         at = match.end()
 

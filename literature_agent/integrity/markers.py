@@ -19,7 +19,7 @@ _BEFORE_RAISED = re.compile(r"(?:([^\W\d_]{4,})|[.,;)\]\"'])$")
 _GLUED_NUMBER = re.compile(r"(?<=[a-z][a-z][a-z][a-z])[.]\d{1,3}(?:[,-]\d{1,3}){0,20}(?=\s+[A-Z]|\s*$)")
 _KEYED = re.compile(
     r"\\?\bcite[a-z]{0,12}\s?\{[^{}]{0,200}\}|\[\^[\w-]{1,20}\]|\[@[\w:;@\s.-]{1,80}\]|\(\s?(?:see\s)?refs?\.?\s?\d[\d\s,-]{0,20}\)"
-    r"|\brefs?\.\s?\[?\d{1,3}\b|\b(?:see|in|from|per)\s(?:reference|citation|source|ref)s?\s\[?\d{1,3}\b(?!\s?%|\.\d)|\[\s?\d{1,3}\s?†",
+    r"|\brefs?\.\s?\[?\d{1,3}\b|\b(?:see|in|from|per)\s(?:reference|citation|source|ref)s?\s\[?\d{1,3}\b(?!\s?%|\.\d)|\[\s?\d{1,3}(?::\d{1,3})?\s?†[^\[\]]{0,60}\]?",
     re.I,
 )
 _INTERVAL = re.compile(
@@ -63,6 +63,9 @@ def markers(text: str) -> Iterator[Hit]:
         yield Hit("marker", match.start(), match.end())
     for match in _RAISED.finditer(text):
         raised = _BEFORE_RAISED.search(text[max(0, match.start() - 30) : match.start()])
+        # A list begins at 1, and what is equal to something is a square.
+        if re.search(r"(?<!\d)0", match["numbers"]) or re.match(r"\s?[=<>]", text[match.end() : match.end() + 2]):
+            continue
         if raised and bare(raised.group(1) or "") not in _NO_RAISED_BEFORE:
             yield Hit("marker", match.start(), match.end())
     for match in _GLUED_NUMBER.finditer(text):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from evals.integrity.labelled import read_labelled, score_leaks
+from evals.integrity.labelled import read_labelled, read_real, score_leaks
 from literature_agent.integrity import leaks
 from literature_agent.integrity.known import Known
 from literature_agent.integrity.leaks import Guard
-from literature_agent.integrity.sentences import sentence_spans
 from tests.integrity.conftest import World, paper
 
 NOBODY = Guard.of(lambda kind, value: None, Known(), "")
@@ -24,8 +22,8 @@ def test_the_labelled_sentences_are_told_apart() -> None:
     assert score.false_alarms == ()
     assert score.missed == ()
     labels = [sentence.label for sentence in read_labelled("leaks.tsv")]
-    assert len(labels) == 300
-    assert labels.count("clean") == 150
+    assert len(labels) >= 300
+    assert 0.4 < labels.count("clean") / len(labels) < 0.6
 
 
 @pytest.mark.parametrize("kind", sorted({s.label for s in read_labelled("leaks.tsv")} - {"clean"}))
@@ -113,6 +111,7 @@ def test_leaks_neither_overlap_nor_leave_the_text() -> None:
         "Aa-Aa-",
         "((((",
         "&amp;",
+        "PMID 90000001, 90000002, ",
     ],
 )
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
@@ -120,9 +119,9 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
 
     def took(characters: int) -> float:
         text = piece * (characters // len(piece))
-        started = time.perf_counter()
+        started = time.process_time()
         NOBODY.find(text)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     took(1_000)
     short = min(took(2_000) for _ in range(3))
@@ -130,15 +129,7 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
 
 
 def test_real_abstracts_give_no_false_alarm(shared_dir: Path) -> None:
-    """Every alarm in the corpus of real abstracts was read: what stands below is a citation or a registration."""
-    true = {"nct", "registry", "author-year", "marker", "journal-year"}
-    alarms, sentences = [], 0
-    for line in (shared_dir / "corpora/pubmedqa-dev/corpus.jsonl").read_text(encoding="utf-8").strip().split("\n"):
-        record = json.loads(line)
-        for text in (record["title"], record["text"]):
-            for start, end in sentence_spans(text):
-                sentences += 1
-                alarms += NOBODY.find(text[start:end])
+    """Every alarm in the corpus of real abstracts was read and judged: a registration, or a citation in the text."""
+    sentences, alarms = read_real(shared_dir / "corpora/pubmedqa-dev/corpus.jsonl")
     assert sentences > 6_000
-    assert len(alarms) == 14
-    assert {leak.kind for leak in alarms} == true
+    assert {alarm.verdict for alarm in alarms} == {"registration", "citation"}
