@@ -16,6 +16,7 @@ from literature_agent import ArtifactRegistry
 from literature_agent.outputs import LiteratureAggregationOutput
 
 _KEY = re.compile(r"cite~([0-9A-Za-z]{10})")
+_WORD = re.compile(r"[0-9A-Z]+")
 _TOKEN = re.compile(r"«[^«»]{1,60}»")
 _BRACKETED = re.compile(r"\[\s*[\^@#]?\d{1,3}\s*[\]†,;–-]|【\d|\\cite|\[@")
 _LONG_QUOTE = re.compile(r"“([^“”]{50,})”")
@@ -63,10 +64,9 @@ class Judge:
         # Not the papers' own abstracts, which may print anything.
         cited = "\n".join([*_prose(answer), *_references(answer), *(text for _, text in _listed_quotes(answer))])
         yield from (f"{key} was never shown" for key in sorted(set(_KEY.findall(cited)) - citable))
-        for key in liar.keys - citable:
-            for text in _prose(answer):
-                if key.casefold() in text.casefold():
-                    yield f"{key}, made up, stands in {text[:200]!r}"
+        for text in _prose(answer):
+            for key in sorted((liar.keys - citable).intersection(_WORD.findall(text.upper()))):
+                yield f"{key}, made up, stands in {text[:200]!r}"
         by_doi = {paper.doi: paper for paper in self.papers if paper.doi}
         for article in answer["relevant_articles"]:
             paper = by_doi.get(article.get("doi") or "")

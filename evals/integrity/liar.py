@@ -27,6 +27,8 @@ CANARY = "K7QX2MDA4T"
 """The key that hostile papers print in their text; it names nothing."""
 
 _TOKEN = re.compile(r"«artifact:link:cite~([0-9A-Z]{10})»")
+# A hit or a record begins with its reference; what stands elsewhere may be an echo of what was asked.
+_SHOWN = re.compile(r"^«artifact:link:cite~([0-9A-Z]{10})»", re.M)
 _TITLE = re.compile(r"^Title: (.{20,})$", re.M)
 _ABSTRACT = re.compile(r"^Abstract[^:]{0,10}: (.{60,})$", re.M)
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -164,7 +166,7 @@ class Liar:
                     text = part.content if isinstance(part.content, str) else ""
                 else:
                     continue
-                self.seen.update(dict.fromkeys(_TOKEN.findall(text)))
+                self.seen.update(dict.fromkeys(_SHOWN.findall(text)))
                 self.titles += [title for title in _TITLE.findall(text) if title not in self.titles]
                 self.abstracts += [words for words in _ABSTRACT.findall(text) if words not in self.abstracts]
 
