@@ -157,8 +157,24 @@ _PROSE = re.compile(
 )
 
 
+# What text must hold for `_PROSE` to find anything: most abstracts hold nothing of it, and are passed over quickly.
+_LITERAL = ("pmid", "pubmed", "http", "www.", "eudract", "arxiv")
+_NUMBERED = ("10.", "pmc", "nct", "rctn", "ppr", "nbk")
+_NUMBER = re.compile(r"10\.\d{4}|(?:pmc|nct|rctn|ppr|nbk)\s?-?\d")
+
+
+def _may_hold_identifiers(text: str) -> bool:
+    # As `re.IGNORECASE` reads letters: the dotless i is an i.
+    folded = text.casefold().replace("ı", "i")
+    if any(word in folded for word in _LITERAL):
+        return True
+    return any(word in folded for word in _NUMBERED) and _NUMBER.search(folded) is not None
+
+
 def find_identifiers(text: str) -> Iterator[FoundIdentifier]:
     """Identifiers spelled in prose, left to right, in one linear pass. Offsets are into `text` as given."""
+    if not _may_hold_identifiers(text):
+        return
     for match in _PROSE.finditer(text):
         # Every group of the pattern is named after a kind.
         kind = cast("IdentifierKind", match.lastgroup)

@@ -210,9 +210,13 @@ class Ledger:
         self._lock = threading.RLock()
         self._opened: dict[tuple[str, int], _Opened] = {}
         self._entries: dict[tuple[str, int, str], LedgerEntry] = {}
+        self._ordered: tuple[LedgerEntry, ...] | None = ()
+        self.changes = 0
+        """Rises with everything that is written."""
         self._by_code: dict[str, int] = {}
         self._seen: set[str] = set()
         self._shown: dict[str, list[ShownText]] = {}
+        self._levels: dict[str, Level] = {}
         self._cited: dict[str, None] = {}
 
     # Asking
@@ -350,6 +354,8 @@ class Ledger:
     def _write(self, entry: LedgerEntry) -> LedgerEntry:
         with self._lock:
             written = self._entries.setdefault((entry.call_id, entry.part, entry.kind), entry)
+            self._ordered = None
+            self.changes += 1
             self._seen.update(written.references)
             return written
 
@@ -386,7 +392,7 @@ class Ledger:
         with self._lock:
             shown = self._shown.setdefault(name, [])
             if part not in shown:
-                shown.append(part)
+                self._append(shown, part)
 
     def cite(self, references: Iterable[Reference | str]) -> None:
         """Write which works the answer cites."""
@@ -395,7 +401,7 @@ class Ledger:
 
     def is_shown(self, reference: Reference | str) -> bool:
         """Whether this run has shown anything of the work: only then may it be cited."""
-        return any(name in self._shown for name in self._names(reference))
+        return str(reference) in self._shown or any(name in self._shown for name in self._names(reference))
 
     def shown_references(self) -> tuple[str, ...]:
         """Works shown, in order of first showing, under the key they were shown by."""
@@ -427,12 +433,23 @@ class Ledger:
 
     def level(self, reference: Reference | str) -> Level | None:
         """The most that was shown of a work; None if nothing."""
-        levels = [part.level for part in self.shown_texts(reference)]
-        whole = any(
-            part.section == "abstract" and part.start == 0 and part.end >= part.length > 0
-            for part in self.shown_texts(reference)
-        )
-        return max((*levels, *(("abstract",) if whole else ())), key=_depth, default=None)
+        with self._lock:
+            names = [name for name in self._names(reference) if name in self._levels]
+            deepest = max((self._levels[name] for name in names), key=_depth, default=None)
+            abstract = [part for name in names for part in self._shown[name] if part.section == "abstract"]
+        # Stretches that are snippets each can be the whole abstract together.
+        if deepest == "snippet" and sum(part.end - part.start for part in abstract) >= min(
+            (part.length for part in abstract), default=1
+        ):
+            joined = [part for part in self.shown_texts(reference) if part.section == "abstract" and part.start == 0]
+            return "abstract" if any(part.end >= part.length > 0 for part in joined) else deepest
+        return deepest
+
+    def _append(self, shown: list[ShownText], part: ShownText) -> None:
+        shown.append(part)
+        known = self._levels.get(part.reference, part.level)
+        self._levels[part.reference] = max(known, part.level, key=_depth)
+        self.changes += 1
 
     def is_analyzed(self, reference: Reference | str) -> bool:
         """Whether the whole abstract or full text of the work was shown."""
@@ -448,9 +465,13 @@ class Ledger:
     def entries(self) -> tuple[LedgerEntry, ...]:
         """All entries, ordered by turn, call, and place in the call."""
         with self._lock:
-            return tuple(
-                sorted(self._entries.values(), key=lambda entry: (entry.turn, entry.index, entry.opened, entry.part))
-            )
+            if self._ordered is None:
+                self._ordered = tuple(
+                    sorted(
+                        self._entries.values(), key=lambda entry: (entry.turn, entry.index, entry.opened, entry.part)
+                    )
+                )
+            return self._ordered
 
     def search_log(self) -> tuple[SearchRecord, ...]:
         """The searches in order. A hit is new when this run had not got its work before, by search, fetch or read."""
@@ -519,16 +540,16 @@ class Ledger:
 
     def counts(self, registry: ArtifactRegistry | None = None) -> Counts:
         """The numbers of a status line."""
-        last = {record.source: record.status for record in self.search_log()}
-        got = dict.fromkeys(reference for entry in self.entries for reference in entry.references)
+        entries = self.entries
+        searches = [entry.search for entry in entries if entry.search is not None]
+        last = {record.source: record.status for record in searches}
+        levels = {name: self.level(name) for name in self.shown_references()}
         return Counts(
-            searches=len(self.search_log()),
-            found=self._families(got, registry),
-            screened=self.count_screened(registry),
-            analyzed=self.count_analyzed(registry),
-            read=self._families(
-                (name for name in self.shown_references() if self.level(name) == "full_text"), registry
-            ),
+            searches=len(searches),
+            found=self._families((reference for entry in entries for reference in entry.references), registry),
+            screened=self._families(levels, registry),
+            analyzed=self._families((name for name, level in levels.items() if level != "snippet"), registry),
+            read=self._families((name for name, level in levels.items() if level == "full_text"), registry),
             failed_sources=tuple(source for source, status in last.items() if status == "failed"),
         )
 
@@ -614,7 +635,7 @@ class Ledger:
         for entry in saved.entries:
             ledger._write(entry)
         for shown in saved.shown:
-            ledger._shown.setdefault(shown.reference, []).append(shown)
+            ledger._append(ledger._shown.setdefault(shown.reference, []), shown)
         ledger.cite(saved.cited)
         return ledger
 

@@ -53,12 +53,12 @@ from literature_agent.agents.recording import (
 )
 from literature_agent.agents.relay import relayed
 from literature_agent.agents.run import Ending, Run
-from literature_agent.agents.schemas import prepare_flat
+from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError
-from literature_agent.integrity import Desk, repair_message, review
+from literature_agent.integrity import repair_message, review
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
     MAX_QUESTION_CHARACTERS,
@@ -230,7 +230,7 @@ class LiteratureAggregator:
                 on_output(ctx, output)
             return ToolReturn(view_output(output, max_characters), metadata=output)
 
-        return Tool(literature_aggregator, name=name, takes_ctx=True, prepare=prepare_flat)
+        return flat_tool(Tool(literature_aggregator, name=name, takes_ctx=True))
 
     def as_toolset(self, **options: Any) -> FunctionToolset[Any]:
         """`as_tool` as a toolset that also tells the parent's model how to treat references. Takes its options."""
@@ -488,7 +488,7 @@ async def _check_draft(ctx: RunContext[Run], draft: AggregationDraft) -> Aggrega
     run.last_draft = draft
     if run.repair_rounds >= run.settings.repair_rounds:
         return draft
-    problems = review(draft, Desk(run.registry, run.ledger, run.request.question))
+    problems = review(draft, run.desk())
     points = [repair_message(problems)] if problems else []
     if not run.ledger.search_log():
         tool = run.custody.sources[0].search_tool

@@ -33,7 +33,7 @@ def write_answer(
     finished: datetime,
 ) -> LiteratureAggregationOutput:
     """The output of a run: counts, coverage and search log from the ledger, facts about papers from the registry."""
-    desk = Desk(run.registry, run.ledger, run.request.question)
+    desk = run.desk()
     settled = settle(draft, desk, max_articles=run.request.max_articles, repair_rounds=run.repair_rounds)
     coverage = run.ledger.coverage(source.name for source in run.custody.sources)
     found = bool(run.ledger.shown_references())

@@ -6,7 +6,7 @@ closing turn all tool definitions stand as before; the output tool is forced.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opentelemetry import trace
@@ -21,7 +21,7 @@ from pydantic_ai.usage import RunUsage
 
 from literature_agent.agents.replies import cleaned, is_cut
 from literature_agent.agents.run import Ending, Run
-from literature_agent.agents.schemas import prepare_flat
+from literature_agent.agents.schemas import input_schema
 from literature_agent.custody import Event
 from literature_agent.outputs import Budget
 from literature_agent.prompts import load_prompt
@@ -40,14 +40,18 @@ _FRUITLESS = 10
 """Searches in a row without a hit, or five for each source asked where they are more than two."""
 
 
+@dataclass
 class Conduct(AbstractCapability[Run]):
     """Adds the status line, turns the end of a budget into a closing turn, cleans replies, keeps schemas flat."""
 
-    async def prepare_tools(self, ctx: RunContext[Run], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
-        return [await prepare_flat(ctx, definition) for definition in tool_defs]
+    _flat: dict[str, dict[str, Any]] = field(default_factory=dict, init=False, repr=False)
+    """Flat schemas of output tools by name: they are the same in every run of the agent."""
 
     async def prepare_output_tools(self, ctx: RunContext[Run], tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
-        return [await prepare_flat(ctx, definition) for definition in tool_defs]
+        for definition in tool_defs:
+            if definition.name not in self._flat:
+                self._flat[definition.name] = input_schema(definition.parameters_json_schema)
+        return [replace(each, parameters_json_schema=self._flat[each.name]) for each in tool_defs]
 
     async def wrap_model_request(
         self, ctx: RunContext[Run], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
@@ -122,8 +126,9 @@ def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
         return Ending("deadline", f"The deadline of {budget.deadline_s:g} seconds was near.")
     if run.custody.repeats >= _REPEATS:
         return Ending("loop", f"The model asked the same search {run.custody.repeats + 1} times.")
-    if run.custody.fruitless >= max(_FRUITLESS, 5 * len(run.custody.ledger.coverage())):
-        return Ending("loop", f"{run.custody.fruitless} searches in a row failed or found nothing.")
+    fruitless = run.custody.fruitless
+    if fruitless >= _FRUITLESS and fruitless >= 5 * len(run.custody.ledger.coverage()):
+        return Ending("loop", f"{fruitless} searches in a row failed or found nothing.")
     if run.purse is not None and not run.purse.take_request():
         return Ending("budget", "The limit of model requests set for the agent that asked was reached.")
     return None

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from literature_agent.agents.account import Purse
 from literature_agent.custody import Custody, Event, Observer
+from literature_agent.integrity import Desk
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import AggregationDraft, AggregationRequest, Budget
 from literature_agent.registry import ArtifactRegistry
@@ -47,6 +48,13 @@ class Run:
     """The newest draft that could be read, whether or not it passed the checks."""
     recording: Recording | None = None
     """Where the run is recorded to, or replayed from."""
+    _desk: tuple[int, Desk] | None = field(default=None, init=False, repr=False)
+
+    def desk(self) -> Desk:
+        """What the checks may know of the run as it stands."""
+        if self._desk is None or self._desk[0] != self.ledger.changes:
+            self._desk = (self.ledger.changes, Desk(self.registry, self.ledger, self.request.question))
+        return self._desk[1]
 
     def tell(self, event: Event) -> None:
         """Hand an event to the listener; a listener that raises does not end the run."""

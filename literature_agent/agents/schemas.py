@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection
+from typing import Any, TypeVar
 
-from pydantic_ai import RunContext
+from pydantic_ai import Tool
 from pydantic_ai.profiles import InlineDefsJsonSchemaTransformer
-from pydantic_ai.tools import ToolDefinition
+
+T = TypeVar("T")
 
 # Members that say nothing to a model; some providers refuse them. Examples stay: they say something.
 _DROPPED = frozenset({"title", "format"})
+_NULL = {"type": "null"}
 
 
 def flat_schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -18,6 +20,22 @@ def flat_schema(schema: dict[str, Any]) -> dict[str, Any]:
     flat = _plain(InlineDefsJsonSchemaTransformer(schema).walk())
     assert isinstance(flat, dict)  # an object schema stays one
     return flat
+
+
+def input_schema(schema: dict[str, Any], *, without: Collection[str] = ()) -> dict[str, Any]:
+    """`flat_schema` of what a model writes, less the properties in `without`.
+
+    A member that need not be given is not offered as null too: to leave it out says the same in fewer words.
+    """
+    flat = _not_null(flat_schema(schema))
+    properties = {name: one for name, one in flat["properties"].items() if name not in without}
+    return {**flat, "properties": properties}
+
+
+def flat_tool(tool: Tool[T], *, without: Collection[str] = ()) -> Tool[T]:
+    """`tool` with the schema of its arguments made flat, once and for all; what it takes stays the same."""
+    tool.function_schema.json_schema = input_schema(tool.function_schema.json_schema, without=without)
+    return tool
 
 
 def _plain(node: Any, *, names: bool = False) -> Any:
@@ -38,6 +56,23 @@ def _plain(node: Any, *, names: bool = False) -> Any:
     return kept
 
 
-async def prepare_flat(ctx: RunContext[Any], definition: ToolDefinition) -> ToolDefinition:
-    """For `Tool(prepare=...)`: the definition with a flat schema."""
-    return replace(definition, parameters_json_schema=flat_schema(definition.parameters_json_schema))
+def _not_null(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_not_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _not_null(value) for key, value in node.items()}
+    optional = set(node.get("properties", ())) - set(node.get("required", ()))
+    for name in optional:
+        node["properties"][name] = _given(node["properties"][name])
+    return node
+
+
+def _given(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of an optional property where it is given."""
+    forms = schema.get("anyOf")
+    if not isinstance(forms, list) or _NULL not in forms:
+        return schema
+    kept = {key: value for key, value in schema.items() if key != "anyOf" and (key, value) != ("default", None)}
+    others = [form for form in forms if form != _NULL]
+    return {**others[0], **kept} if len(others) == 1 else {"anyOf": others, **kept}

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MethodType
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool, ToolFailed, ToolReturn
 from pydantic_ai.messages import ModelResponse, ToolCallPart
-from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 
 from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.run import Run
+from literature_agent.agents.schemas import flat_tool
 from literature_agent.custody import READ_TOOL, Call, Shown
 from literature_agent.results import RelatedKind
 from literature_agent.sources import Source
@@ -168,13 +168,6 @@ def _index_of(ctx: RunContext[Run]) -> int:
     return 0
 
 
-async def _for_a_model(ctx: RunContext[Any], definition: ToolDefinition) -> ToolDefinition:
-    """The definition without parameters that are of use to code alone."""
-    schema = definition.parameters_json_schema
-    kept = {name: one for name, one in schema["properties"].items() if name not in _FOR_CODE}
-    return replace(definition, parameters_json_schema={**schema, "properties": kept})
-
-
 def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
     """The tools of the given sources, those that need several of them, and `current_time`."""
     tools: list[Tool[Any]] = []
@@ -183,7 +176,7 @@ def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
         if source.search_tool not in names:
             # An unbound method has the signature that a model must see, less `self`.
             method = MethodType(getattr(source.tools, source.search_tool), object())
-            tools.append(Tool(method, name=source.search_tool, takes_ctx=False, prepare=_for_a_model))
+            tools.append(flat_tool(Tool(method, name=source.search_tool, takes_ctx=False), without=_FOR_CODE))
             names.add(source.search_tool)
         if source.fetch_tool not in names:
             description = (
@@ -201,4 +194,4 @@ def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
     if "pubmed" in asked:
         tools += [Tool(convert_ids, takes_ctx=False), Tool(lookup_mesh, takes_ctx=False)]
     tools.append(Tool(current_time, takes_ctx=False))
-    return CustodyToolset(FunctionToolset(tools, max_retries=TOOL_RETRIES))
+    return CustodyToolset(FunctionToolset([flat_tool(tool) for tool in tools], max_retries=TOOL_RETRIES))

@@ -37,14 +37,12 @@ from literature_agent.registry.works import (
     compose,
     identities,
     join_works,
-    links,
-    ranked_copies,
-    strongest_identity,
 )
 from literature_agent.results import FullText
 
 A = TypeVar("A", bound=CitationArtifact)
 
+_NOT_KEPT: Mapping[str, Any] = {"reference": None, "relevance": None, "relevance_score": None, "quotes": ()}
 _KINDS = (PubMedArticle, PMCArticle, EuropePMCArticle, BioRxivPreprint, ClinicalTrial)
 _CACHED_RECORDS = 4096
 # Identity kinds in the order in which they are asked for the works that a record joins: a PMID outweighs a DOI.
@@ -117,14 +115,14 @@ class ArtifactRegistry:
         """The reference of the work that `artifact` would join; None if it would be a new one. Nothing is held."""
         with self.store.reading():
             joined, _ = self._joined(artifact, identities(artifact))
-            return Reference(joined[0].key) if joined else None
+            return joined[0].reference if joined else None
 
     def _hold(self, artifact: CitationArtifact, full_text: FullText | None) -> Reference:
         if not isinstance(artifact, _KINDS):
             raise TypeError(f"a registry holds records of the sources, not {type(artifact).__name__}")
-        record = artifact.model_copy(
-            update={"reference": None, "relevance": None, "relevance_score": None, "quotes": ()}
-        )
+        record = artifact
+        if any(getattr(artifact, name) != empty for name, empty in _NOT_KEPT.items()):
+            record = artifact.model_copy(update=_NOT_KEPT)
         if full_text is not None:
             full_text = full_text.model_copy(update={"artifact": None})
         with self.store.writing():
@@ -139,7 +137,7 @@ class ArtifactRegistry:
             work = self._named(work, names, notes)
             if before is None or work != before:
                 self._keep(work)
-            return Reference(work.key)
+            return work.reference
 
     def _joined(self, record: CitationArtifact, names: tuple[str, ...]) -> tuple[list[Work], list[str]]:
         """The works that the record belongs to, in order of registration, and what is odd about that."""
@@ -160,7 +158,7 @@ class ArtifactRegistry:
             differs = _differ(dois, work.dois) or _differ(together, work.dois)
             if differs and not same_pmid:
                 refused.add(number)
-                notes.append(f"{name} is also that of {Reference(work.key)}, which has another DOI: kept apart")
+                notes.append(f"{name} is also that of {work.reference}, which has another DOI: kept apart")
                 continue
             if _differ(dois, work.dois):
                 notes.append(
@@ -198,7 +196,7 @@ class ArtifactRegistry:
             work.number,
         )
         self.store.unlink(work.number)
-        named = links(work)
+        named = work.links
         self.store.link(named.versions | named.notices, work.number)
 
     # Finding
@@ -215,9 +213,7 @@ class ArtifactRegistry:
             work = self._find_work(reference)
             if work is None:
                 return ()
-            return tuple(
-                copy.model_copy(update={"reference": str(Reference(work.key))}) for copy in ranked_copies(work)
-            )
+            return tuple(copy.model_copy(update={"reference": str(work.reference)}) for copy in work.ranked)
 
     def find_by_identifier(self, kind: str, value: str) -> Reference | None:
         """The reference of the work with that `doi`, `pmid`, `pmcid`, `nct`, `ppr` or `source` (`source:id`)."""
@@ -238,7 +234,7 @@ class ArtifactRegistry:
             name = value
         with self.store.reading():
             number = self.store.owner(name)
-            return None if number is None else Reference(self._work(number).key)
+            return None if number is None else self._work(number).reference
 
     def resolve(self, text: str) -> list[Resolved]:
         """Every reference token of a text, in order, with what it means here."""
@@ -246,7 +242,7 @@ class ArtifactRegistry:
             resolved = []
             for found in find_references(text):
                 work = self._find_work(found.key) if found.check_ok else None
-                known = None if work is None else Reference(work.key)
+                known = None if work is None else work.reference
                 resolved.append(Resolved(found, known, None if work is None else self._record(work)))
             return resolved
 
@@ -254,14 +250,14 @@ class ArtifactRegistry:
         """The reference under which the work was first held; None if unknown."""
         with self.store.reading():
             work = self._find_work(reference)
-            return None if work is None else Reference(work.key)
+            return None if work is None else work.reference
 
     def strongest(self, reference: Reference | str) -> Reference | None:
         """The reference of the strongest identifier known by now, the same whatever was found first; None if
         unknown."""
         with self.store.reading():
             work = self._find_work(reference)
-            return None if work is None else Reference(work.keys[strongest_identity(work)])
+            return None if work is None else Reference(work.keys[work.strongest_identity])
 
     def keys(self, reference: Reference | str) -> frozenset[str]:
         """All keys that mean the work; empty if unknown."""
@@ -304,7 +300,7 @@ class ArtifactRegistry:
             work = self._find_work(reference)
             if work is None:
                 return ()
-            return tuple(Reference(member.key) for member in self._family(work))
+            return tuple(member.reference for member in self._family(work))
 
     def family_key(self, reference: Reference | str) -> str | None:
         """The key that stands for the family: works are counted once for each; None if unknown."""
@@ -318,9 +314,7 @@ class ArtifactRegistry:
             if work is None:
                 return ()
             return tuple(
-                Linked(_what(other), Reference(other.key))
-                for other in self._family(work)
-                if other.number != work.number
+                Linked(_what(other), other.reference) for other in self._family(work) if other.number != work.number
             )
 
     def families(self, references: Iterable[Reference | str]) -> tuple[tuple[Reference, ...], ...]:
@@ -333,7 +327,7 @@ class ArtifactRegistry:
                 if work is None or work.number in known:
                     continue
                 family = self._family(work)
-                found.setdefault(family[0].number, tuple(Reference(member.key) for member in family))
+                found.setdefault(family[0].number, tuple(member.reference for member in family))
                 known[work.number] = family[0].number
                 # A notice about several papers stands in each of their families, but counts with one.
                 known |= {member.number: family[0].number for member in family if not member.is_notice}
@@ -372,7 +366,7 @@ class ArtifactRegistry:
         others = list(self._linked(work))
         if work.is_trial:
             return [other for other in others if other.is_trial or len(self._trials(other)) < 2]
-        if len(self._trials(work)) < 2:
+        if len({other.number for other in others if other.is_trial}) < 2:
             return others
         return [other for other in others if not other.is_trial]
 
@@ -381,7 +375,7 @@ class ArtifactRegistry:
 
     def _linked(self, work: Work) -> Iterator[Work]:
         """Works that name this one as a version or are named by it, and those that name the same unheld record."""
-        for target in links(work).versions:
+        for target in work.links.versions:
             owner = self.store.owner(target)
             if owner is not None:
                 yield self._work(owner)
@@ -390,26 +384,26 @@ class ArtifactRegistry:
                 other = self._work(number)
                 # Two trials that name one paper were pooled in it.
                 pooled = work.is_trial and other.is_trial
-                if number != work.number and not pooled and target in links(other).versions:
+                if number != work.number and not pooled and target in other.links.versions:
                     yield other
         for identity in work.keys:
             for number in self.store.linkers(identity):
-                if identity in links(other := self._work(number)).versions:
+                if identity in (other := self._work(number)).links.versions:
                     yield other
 
     def _noticed(self, work: Work) -> Iterator[Work]:
         """Held works that this one is a notice about, or that are notices about it."""
-        for target in links(work).notices:
+        for target in work.links.notices:
             owner = self.store.owner(target)
             if owner is not None:
                 yield self._work(owner)
         for identity in work.keys:
             for number in self.store.linkers(identity):
-                if identity in links(other := self._work(number)).notices:
+                if identity in (other := self._work(number)).links.notices:
                     yield other
 
     def _sharing(self, work: Work) -> Iterator[Work]:
-        for target in links(work).notices:
+        for target in work.links.notices:
             for number in self.store.linkers(target):
                 yield self._work(number)
 
@@ -421,7 +415,7 @@ class ArtifactRegistry:
             work = self._find_work(reference)
             if work is None:
                 return ()
-            ranked = ranked_copies(work)
+            ranked = work.ranked
             named = [text for copy in ranked for text in stored_texts(copy, work.full_texts.get(copy.copy_id))]
             source = abstract_copy(ranked)
             shown = source.copy_id if source else None
@@ -450,9 +444,9 @@ class ArtifactRegistry:
             work = self._find_work(reference)
             if work is None:
                 return None
-            for copy in ranked_copies(work):
+            for copy in work.ranked:
                 if (held := work.full_texts.get(copy.copy_id)) is not None:
-                    named = copy.model_copy(update={"reference": str(Reference(work.key))})
+                    named = copy.model_copy(update={"reference": str(work.reference)})
                     return held.model_copy(update={"artifact": named})
             return None
 
@@ -468,7 +462,7 @@ class ArtifactRegistry:
         with self.store.writing():
             for work in theirs:
                 references = [self._hold(copy, work.full_texts.get(copy.copy_id)) for copy in work.copies]
-                renamed[Reference(work.key)] = self._take_names(references[0], work)
+                renamed[work.reference] = self._take_names(references[0], work)
         return renamed
 
     def _take_names(self, reference: Reference, other: Work) -> Reference:
@@ -490,7 +484,7 @@ class ArtifactRegistry:
         )
         if work != mine:
             self._keep(work)
-        return Reference(work.key)
+        return work.reference
 
     def to_json(self) -> str:
         """Everything held, as one JSON document."""
@@ -564,7 +558,7 @@ class ArtifactRegistry:
         cached = self._records.get(work.number)
         if cached is not None and cached[0] is work:
             return cached[1]
-        record = compose(work).model_copy(update={"reference": str(Reference(work.key))})
+        record = compose(work).model_copy(update={"reference": str(work.reference)})
         if len(self._records) >= _CACHED_RECORDS:
             self._records.clear()
         self._records[work.number] = (work, record)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from typing import NamedTuple
@@ -59,6 +60,11 @@ def _sum(characters: str) -> int:
 
 def is_key(key: str) -> bool:
     """Whether `key`, as written exactly, has ten characters of the alphabet and the right check character."""
+    return len(key) == KEY_LENGTH and _is_right(key)
+
+
+@lru_cache(maxsize=16384)
+def _is_right(key: str) -> bool:
     return _SHAPE.fullmatch(key) is not None and _sum(key) == 0
 
 
@@ -102,7 +108,10 @@ class Reference:
     def parse(cls, text: str) -> Reference | None:
         """The reference that `text`, taken whole, spells in any readable form, also as a bare key; None if none."""
         key = _key_in(text)
-        return cls(key) if is_key(key) else None
+        return _named(key) if is_key(key) else None
+
+
+_named = lru_cache(maxsize=16384)(Reference)
 
 
 class FoundReference(NamedTuple):
@@ -132,6 +141,7 @@ _TOKEN = re.compile(
     """,
     re.X | re.I,
 )
+_TILDES = "~∼～˜"
 _PAIRS = {"[": "]", "<": ">"}
 
 
@@ -141,6 +151,8 @@ def find_references(text: str) -> Iterator[FoundReference]:
     Read are `«...»`, `<<...>>`, `<...>`, `[...]` and the bare `artifact:link:cite~KEY`, `cite~KEY`, in any case.
     Round brackets belong to the sentence. Tokens of wrong length or check are found too, to be reported.
     """
+    if not any(tilde in text for tilde in _TILDES):
+        return
     for match in _TOKEN.finditer(text):
         opening, closing = match["open"] or "", (match["close"] or "").strip()
         if not match["key"] and not (match["label"] or opening):

@@ -68,10 +68,9 @@ class MemoryStore:
         copied.__setstate__(self.__getstate__())
         return copied
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        with self._lock:
-            yield
+    def writing(self) -> AbstractContextManager[Any]:
+        # The lock is its own context manager, and a re-entrant one.
+        return self._lock
 
     reading = writing
 
@@ -102,7 +101,8 @@ class MemoryStore:
             self._targets.setdefault(number, set()).add(target)
 
     def linkers(self, target: str) -> tuple[int, ...]:
-        return tuple(sorted(self._linkers.get(target, ())))
+        found = self._linkers.get(target)
+        return tuple(sorted(found)) if found else ()
 
     def unlink(self, number: int) -> None:
         for target in self._targets.pop(number, ()):

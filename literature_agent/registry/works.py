@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from pydantic import Field
 
@@ -26,6 +27,7 @@ from literature_agent.artifacts import (
     TextSection,
     article_url,
 )
+from literature_agent.registry.references import Reference
 from literature_agent.registry.texts import StoredText, stored_texts
 from literature_agent.results import FullText
 
@@ -50,22 +52,49 @@ class Work(Record):
     """Texts that a later record of the same copy replaced: quotes from them stay true."""
     notes: tuple[str, ...] = ()
 
-    @property
+    def __copy__(self) -> Self:
+        # `model_copy` makes a changed work of the copy: what was derived from the old fields must not come along.
+        copied = super().__copy__()
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
+
+    @cached_property
+    def reference(self) -> Reference:
+        return Reference(self.key)
+
+    @cached_property
     def all_keys(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((self.key, *self.keys.values(), *self.aliases)))
+
+    @cached_property
+    def ranked(self) -> tuple[CitationArtifact, ...]:
+        """The copies as `find` prefers them: full before plain, then PubMed, Europe PMC, PMC, preprint server,
+        registry."""
+        return tuple(sorted(self.copies, key=_rank))
 
     @property
     def is_notice(self) -> bool:
         # Not `any`: a source that gives a notice the paper's identifiers must not turn the paper into one.
-        return ranked_copies(self)[0].is_notice
+        return self.ranked[0].is_notice
 
-    @property
+    @cached_property
     def is_preprint(self) -> bool:
         return any(copy.is_preprint for copy in self.copies)
 
-    @property
+    @cached_property
     def is_trial(self) -> bool:
         return any(isinstance(copy, ClinicalTrial) for copy in self.copies)
+
+    @cached_property
+    def links(self) -> Links:
+        """The evidence in the copies."""
+        return _links(self)
+
+    @cached_property
+    def strongest_identity(self) -> str:
+        """DOI, PMID, PMCID, NCT, else the source's own; of several, the first source's."""
+        return _strongest_identity(self)
 
     @property
     def dois(self) -> frozenset[str]:
@@ -117,11 +146,8 @@ class Links(NamedTuple):
     """Notices about the work, or what the work is a notice about."""
 
 
-def links(work: Work) -> Links:
-    """The evidence in the copies of a work.
-
-    A record that names several trials (pooled analysis, review) is a study of its own: its trial links don't count.
-    """
+def _links(work: Work) -> Links:
+    """A record that names several trials (pooled analysis, review) is a study of its own: its trial links don't count."""
     versions: set[str] = set()
     trials: set[str] = set()
     notices: set[str] = set()
@@ -169,8 +195,7 @@ def _rank(copy: CitationArtifact) -> tuple[bool, int, str]:
     return not copy.kind.endswith(":full"), *_source_rank(copy)
 
 
-def strongest_identity(work: Work) -> str:
-    """The strongest identity known: DOI, PMID, PMCID, NCT, else the source's own; of several, the first source's."""
+def _strongest_identity(work: Work) -> str:
     ranked = [identity for copy in sorted(work.copies, key=_source_rank) for identity in identities(copy)]
     known = [identity for identity in ranked if identity in work.keys]
     for kind in ("doi:", "pmid:", "pmcid:", "nct:"):
@@ -306,14 +331,9 @@ def _all_provenance(copies: Iterable[CitationArtifact]) -> tuple[Provenance, ...
     return tuple(found.values())
 
 
-def ranked_copies(work: Work) -> tuple[CitationArtifact, ...]:
-    """The copies as `find` prefers them: full before plain, then PubMed, Europe PMC, PMC, preprint server, registry."""
-    return tuple(sorted(work.copies, key=_rank))
-
-
 def compose(work: Work) -> CitationArtifact:
     """One record of the work: the best copy, its gaps filled from the others."""
-    copies = ranked_copies(work)
+    copies = work.ranked
     best, others = copies[0], copies[1:]
     update = _borrowed(best, others)
     doi = best.doi or next((copy.doi for copy in others if copy.doi), None)
@@ -340,6 +360,10 @@ def compose(work: Work) -> CitationArtifact:
 def absorb(old: CitationArtifact, new: CitationArtifact) -> CitationArtifact:
     """One record of two that the same source gave for the same copy: the fuller, of equally full ones the later, with
     its gaps filled from the other."""
+    # The same record found again is no change, whatever request it came by.
+    unchanged = {"provenance": old.provenance, "correction_checked_at": old.correction_checked_at}
+    if new.model_copy(update=unchanged) == old:
+        return old
     base, other = (old, new) if old.kind.endswith(":full") and not new.kind.endswith(":full") else (new, old)
     pair = (base, other)
     status = correction_status(pair)
@@ -362,8 +386,6 @@ def absorb(old: CitationArtifact, new: CitationArtifact) -> CitationArtifact:
     if isinstance(base, BioRxivPreprint) and isinstance(other, BioRxivPreprint) and base.version is None:
         update["version"] = other.version
     merged = base.model_copy(update=update)
-    # The same record found again is no change, whatever request it came by.
-    unchanged = {"provenance": old.provenance, "correction_checked_at": old.correction_checked_at}
     return old if merged.model_copy(update=unchanged) == old else merged
 
 
@@ -379,10 +401,12 @@ def add_copy(work: Work, record: CitationArtifact, full_text: FullText | None = 
     if at is None:
         copies.append(record)  # type: ignore[arg-type]  # `hold` takes the kinds of the union only
     else:
-        before = stored_texts(copies[at], known)
-        copies[at] = absorb(copies[at], record)  # type: ignore[call-overload]  # as above
-        after = set(stored_texts(copies[at], full_texts.get(record.copy_id)))
-        superseded = tuple(dict.fromkeys((*superseded, *(text for text in before if text not in after))))
+        old = copies[at]
+        copies[at] = absorb(old, record)  # type: ignore[call-overload]  # as above
+        if copies[at] is not old or full_text is not None:
+            after = set(stored_texts(copies[at], full_texts.get(record.copy_id)))
+            before = stored_texts(old, known)
+            superseded = tuple(dict.fromkeys((*superseded, *(text for text in before if text not in after))))
     return work.model_copy(update={"copies": tuple(copies), "full_texts": full_texts, "superseded": superseded})
 
 
