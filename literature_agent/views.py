@@ -23,6 +23,7 @@ from literature_agent.artifacts import (
     study_type,
 )
 from literature_agent.federation import ConvertedId
+from literature_agent.federation.scoring import formula
 from literature_agent.ids import IdentifierKind, find_identifiers
 from literature_agent.outputs import LiteratureAggregationOutput
 from literature_agent.registry import StoredText, find_references, stored_texts, text_hash
@@ -252,18 +253,24 @@ def view_search(
         page.line("Filters: " + "; ".join(f"{name}={value}" for name, value in result.applied_filters.items()))
     for warning in result.warnings:
         page.line(f"Warning: {_short(masked(warning), 300)}")
-    if result.notice:
-        page.line(f"Notice: {_short(masked(result.notice), 300)}")
+    _notice(page, result.status, result.notice, "the source answered and has no match for this query.")
     if result.error is not None:
         page.line(f"Could not be read in full: {_short(masked(result.error.message), 300)}")
     if result.next_page is not None:
         page.line(f'Next page: page="{result.next_page}"')
     for note in notes:
         page.line(f"Note: {note}")
-    if result.status == "empty":
-        page.line("Nothing found: the source answered and has no match for this query.")
     _hits(page, result.artifacts, references, marked, seen)
     return page.view()
+
+
+def _notice(page: _Page, status: str, notice: str | None, nothing: str) -> None:
+    """What else was said; where nothing was found, that and `nothing` are one line."""
+    said = _short(masked(notice), 300) if notice else ""
+    if status == "empty":
+        page.line(f"Nothing found: {said or nothing}")
+    elif said:
+        page.line(f"Notice: {said}")
 
 
 def _hits(
@@ -324,14 +331,9 @@ def view_search_all(
         page.line("Filters: " + "; ".join(f"{name}={value}" for name, value in result.applied_filters.items()))
     for warning in result.warnings:
         page.line(f"Warning: {_short(masked(warning), 300)}")
-    if result.notice:
-        page.line(f"Notice: {_short(masked(result.notice), 300)}")
-    if result.status == "empty":
-        page.line("Nothing found: every source that was asked answered and has no match for this query.")
-    # Scores stand outside the fence: they are ours, not the papers'.
-    for artifact, reference in zip(result.artifacts, references, strict=True):
-        if artifact.relevance_score is not None:
-            page.line(f"Score {artifact.relevance_score:.2f}: {reference}")
+    # How the score is made is for people: the order says what a model needs of it.
+    notice = (result.notice or "").replace(f", by score ({formula()})", ", best first")
+    _notice(page, result.status, notice, "every source that was asked answered and has no match for this query.")
     _hits(page, result.artifacts, references, marked, seen)
     return page.view()
 
@@ -352,12 +354,9 @@ def view_related(
     page.line(f"Related to {reference} | {result.kind} | {result.status} | shown {len(result.artifacts)} of {total}")
     for warning in result.warnings:
         page.line(f"Warning: {_short(masked(warning), 300)}")
-    if result.notice:
-        page.line(f"Notice: {_short(masked(result.notice), 300)}")
+    _notice(page, result.status, result.notice, "the source answered and knows none.")
     if result.error is not None:
         page.line(f"Not all could be asked: {_short(masked(result.error.message), 300)}")
-    if result.status == "empty":
-        page.line("Nothing found: the source answered and knows none.")
     if any(link.relation == "pmc_copy" for link in result.links):
         page.line("A copy with full text lies in PMC.")
     inferred = sum(link.certainty == "inferred" for link in result.links)
@@ -454,6 +453,8 @@ def view_fetch(
         page.line(f"Not found: {reference}")
     for reference, why in failed:
         page.line(f"Failed: {reference}: {_short(masked(why), 200)}")
+    for warning in result.warnings:
+        page.line(f"Warning: {_short(masked(warning), 300)}")
     if result.artifacts:
         page.line(FENCE_OPEN)
         for artifact, reference in zip(result.artifacts, references, strict=True):
@@ -477,6 +478,8 @@ def view_fetch(
 
 MOST_READ_CHARACTERS = 12_000
 """Characters of full text in one tool result."""
+SHORT_FULL_TEXT = 8_000
+"""A full text of at most so many characters comes whole at once: its outline would only cost a turn."""
 
 
 def view_full_text(
@@ -489,7 +492,8 @@ def view_full_text(
     lookup: Lookup | None = None,
     limit: int = MOST_READ_CHARACTERS,
 ) -> View:
-    """A full text as a model sees it: the outline, or the sections whose `id()` is in `chosen`, and tables by label.
+    """A full text as a model sees it: the outline (a short one whole), or the sections whose `id()` is in `chosen`, and
+    tables by label.
 
     Sections come whole and in document order until `limit` is reached; the one in which it ends is cut, and what is
     left out is named.
@@ -503,7 +507,8 @@ def view_full_text(
         return page.view()
     artifact = full.artifact
     parts = _parts(full)
-    if chosen is None and not tables:
+    is_short = sum(len(stored.text) for stored, _ in parts) <= min(limit, SHORT_FULL_TEXT)
+    if chosen is None and not tables and not is_short:
         page.line(f"Full text of {reference} | {full.characters_total:,} characters | outline; ask by heading")
         page.line(FENCE_OPEN)
         for stored, _ in parts:
@@ -513,7 +518,8 @@ def view_full_text(
     wanted = [
         stored
         for stored, section in parts
-        if (section is not None and chosen is not None and id(section) in chosen)
+        if (chosen is None and not tables)
+        or (section is not None and chosen is not None and id(section) in chosen)
         or (section is None and stored.section in tables)
     ]
     page.line(f"Full text of {reference} | {len(wanted)} of {len(parts)} parts")
@@ -562,8 +568,46 @@ def _details(artifact: CitationArtifact) -> Iterator[str]:
     if artifact.keywords:
         yield "Keywords: " + "; ".join("".join(piece.text for piece in mask(k)) for k in artifact.keywords[:15])
     if isinstance(artifact, ClinicalTrial):
-        facts = [artifact.overall_status, artifact.study_type, "/".join(artifact.phases)]
-        yield "Registration: " + "; ".join(fact for fact in facts if fact)
+        yield from _trial_details(artifact)
+
+
+_MOST_OUTCOMES = 6
+_MOST_VALUES = 8
+
+
+def _trial_details(trial: ClinicalTrial) -> Iterator[str]:
+    """What the registry says of a study: where it stands, what it does, what it measures, what it has reported."""
+    facts = [
+        trial.overall_status,
+        f"stopped because: {trial.why_stopped}" if trial.why_stopped else None,
+        trial.study_type,
+        "/".join(trial.phases),
+        f"{trial.enrollment:,} people" if trial.enrollment is not None else None,
+        f"{trial.start_date or '?'} to {trial.completion_date or '?'}" if trial.start_date else None,
+        "results posted" if trial.has_results else "no results posted",
+    ]
+    yield "Registration: " + _short(masked("; ".join(fact for fact in facts if fact)), 300)
+    tested = [f"{each.type}: {each.name}" if each.type else each.name for each in trial.interventions]
+    if trial.conditions or tested:
+        yield "Registered for: " + _short(masked(f"{', '.join(trial.conditions)} | {'; '.join(tested)}"), 300)
+    ranked = sorted(trial.outcomes, key=lambda outcome: outcome.kind != "primary")
+    for outcome in ranked[:_MOST_OUTCOMES]:
+        frame = f" ({outcome.time_frame})" if outcome.time_frame else ""
+        yield f"Outcome: {outcome.kind}: " + _short(masked(f"{outcome.measure}{frame}"), 200)
+    if len(ranked) > _MOST_OUTCOMES:
+        yield f"Outcome: {len(ranked) - _MOST_OUTCOMES} more are registered"
+    for result in trial.results[:_MOST_OUTCOMES]:
+        values = [
+            f"{each.group}{f', {each.category}' if each.category else ''}: {each.value}"
+            + (f" ({each.spread})" if each.spread else "")
+            for each in result.values[:_MOST_VALUES]
+        ]
+        head = " ".join(
+            part for part in (result.parameter, result.measure, f"[{result.unit}]" if result.unit else "") if part
+        )
+        yield "Result: " + _short(masked(f"{head}: {'; '.join(values)}"), 500)
+    if len(trial.results) > _MOST_OUTCOMES:
+        yield f"Result: {len(trial.results) - _MOST_OUTCOMES} more are posted"
 
 
 def _short(text: str, limit: int) -> str:

@@ -12,6 +12,10 @@ from literature_agent.artifacts import (
     EuropePMCArticle,
     MeshHeading,
     PubMedArticle,
+    TrialIntervention,
+    TrialOutcome,
+    TrialResult,
+    TrialResultValue,
     study_type,
 )
 from literature_agent.registry import Reference, text_hash
@@ -204,3 +208,52 @@ def test_masking_covers_any_text_without_gap_or_overlap(text: str) -> None:
         assert piece.masked or piece.text == text[piece.start : piece.end]
     assert at == len(text)
     assert FENCE_CLOSE not in masked(text)
+
+
+def test_nothing_found_is_said_once() -> None:
+    said = view_search("s1", "pubmed", SearchResult(status="empty", total=0, notice="PubMed found nothing."), []).text
+    assert said.endswith("Nothing found: PubMed found nothing.")
+    assert "Notice:" not in said
+    plain = view_search("s1", "pubmed", SearchResult(status="empty", total=0), []).text
+    assert plain.endswith("Nothing found: the source answered and has no match for this query.")
+
+
+def test_what_a_source_says_shows_no_identifier() -> None:
+    result = SearchResult(
+        status="ok",
+        artifacts=(article(),),
+        warnings=("PMID 90000001 was left out.",),
+        notice="NCT90000001 is newer.",
+    )
+    text = view_search("s1", "pubmed", result, [REFERENCE]).text
+    assert "90000001" not in text
+    fetched = view_fetch(FetchResult(artifacts=(article(),), warnings=("10.5555/x1 has moved.",)), [REFERENCE]).text
+    assert "Warning: [identifier] has moved." in fetched
+
+
+def test_a_registered_trial_shows_where_it_stands_what_it_measures_and_what_it_reported() -> None:
+    trial = ClinicalTrial(
+        nct_id="NCT90000001",
+        title="T",
+        overall_status="TERMINATED",
+        why_stopped="slow recruitment",
+        enrollment=1200,
+        conditions=("Dementia",),
+        interventions=(TrialIntervention(name="Metformin", type="DRUG"),),
+        outcomes=(
+            TrialOutcome(kind="secondary", measure="Memory"),
+            TrialOutcome(kind="primary", measure="Death", time_frame="2 years"),
+        ),
+        results=(
+            TrialResult(
+                measure="Death", unit="people", values=(TrialResultValue(group="Placebo", value="12.1", spread="3"),)
+            ),
+        ),
+        has_results=True,
+    )
+    text = view_fetch(FetchResult(artifacts=(trial,)), [REFERENCE]).text
+    assert "Registration: TERMINATED; stopped because: slow recruitment; 1,200 people; results posted" in text
+    assert "Registered for: Dementia | DRUG: Metformin" in text
+    assert text.index("Outcome: primary: Death (2 years)") < text.index("Outcome: secondary: Memory")
+    assert "Result: Death [people]: Placebo: 12.1 (3)" in text
+    assert "NCT90000001" not in text

@@ -1,4 +1,4 @@
-"""`python -m evals.benchmarks sources|registry|loop [--small]`: a table of ratios; exit code 1 if a goal is not
+"""`python -m evals.benchmarks sources|registry|loop|leaks [--small]`: a table of ratios; exit code 1 if a goal is not
 met."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-NAMES = ("sources", "registry", "loop")
+NAMES = ("sources", "registry", "loop", "leaks")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

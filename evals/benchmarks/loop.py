@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import multiprocessing
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from itertools import product
 from multiprocessing.connection import Connection
 from tempfile import TemporaryDirectory
 
@@ -18,11 +20,13 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pydantic_ai import Agent
 
 from evals.benchmarks.measure import Figure, best_of_processes, show
-from literature_agent import ArtifactRegistry, LiteratureAggregator
+from literature_agent import ArtifactRegistry, CitationArtifact, LiteratureAggregator, Settings, search
+from literature_agent.artifacts import study_type
 from literature_agent.custody import Event
 from literature_agent.sandbox import Asked, Corpus, SandboxServer
 from literature_agent.settings import load_settings
 from literature_agent.testing import Calls, Seen, scripted_model, submit
+from literature_agent.views import full_text_open, snippet_end, view_search
 
 QUERIES = ("long covid fatigue", "metformin cognition", "prehabilitation colorectal", "gut parkinson")
 IMPORTS = {
@@ -49,7 +53,7 @@ def _imports(rounds: int) -> list[Figure]:
 
 
 @contextmanager
-def _sandbox() -> Iterator[tuple[dict[str, str], Callable[[], list[Asked]]]]:
+def sandbox_process() -> Iterator[tuple[dict[str, str], Callable[[], list[Asked]]]]:
     """The packaged sandbox in a process of its own, as the services are: the settings that point at it, and what asks
     it for the requests that have come in since the last time."""
     context = multiprocessing.get_context("spawn")
@@ -83,7 +87,7 @@ async def _loop(rounds: int) -> list[Figure]:
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     trace.set_tracer_provider(provider)
-    with _sandbox() as (overrides, asked), TemporaryDirectory() as folder:
+    with sandbox_process() as (overrides, asked), TemporaryDirectory() as folder:
         settings = load_settings(**overrides, cache_dir=folder, cache="off", rate_limit_store="memory")
         turns: list[list[Asked]] = []
 
@@ -127,6 +131,7 @@ async def _loop(rounds: int) -> list[Figure]:
 
             await ours()
             took, busy = await _least({"ours": ours, "bare": bare, "raw": raw}, rounds)
+            characters = await _characters(settings)
     assert usage[0] == (4, 12), usage[0]
     return [
         Figure("requests on the wire of a run", sum(map(len, turns))),
@@ -137,7 +142,41 @@ async def _loop(rounds: int) -> list[Figure]:
         Figure("run of 12 tool calls in 4 turns", took["ours"] * 1000, "ms"),
         Figure("run against bare loop and raw requests", took["ours"] / (took["bare"] + took["raw"]), "x", 1.5),
         Figure("the same in CPU time of this process", busy["ours"] / (busy["bare"] + busy["raw"]), "x"),
+        *characters,
     ]
+
+
+async def _characters(settings: Settings) -> list[Figure]:
+    """What a hit costs in a tool result, with the header of its search, against JSON of the same hits."""
+    hits = shown = whole = same = 0
+    for source, query in product(("pubmed", "europepmc"), QUERIES):
+        registry = ArtifactRegistry()
+        result = await search(source, query, settings=settings)
+        references = [str(reference) for reference in registry.hold_all(result.artifacts)]
+        hits += len(references)
+        shown += len(view_search("s1", source, result, references, marked=registry.find).text)
+        whole += len(result.model_dump_json(exclude_defaults=True))
+        same += sum(len(_as_json(hit, name)) for hit, name in zip(result.artifacts, references, strict=True))
+    return [
+        Figure("characters of a hit as the model sees it", shown / hits, "", 650),
+        Figure("against JSON of the same hits", 100 * shown / whole, "%", 45),
+        Figure("against JSON of the same facts, abstracts cut alike", 100 * shown / same, "%"),
+    ]
+
+
+def _as_json(hit: CitationArtifact, reference: str) -> str:
+    text = hit.abstract_text or ""
+    facts = {
+        "reference": reference,
+        "year": hit.year,
+        "study_type": study_type(hit),
+        "is_preprint": hit.is_preprint,
+        "correction_status": hit.correction_status,
+        "full_text_open": full_text_open(hit),
+        "title": hit.title,
+        "abstract": text[: snippet_end(text)],
+    }
+    return json.dumps(facts, ensure_ascii=False)
 
 
 def _bare_agent() -> Agent[None, str]:

@@ -379,7 +379,13 @@ class LiteratureAggregator:
                     await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)
                 ]
                 result = await self._agent_for(custody.sources).run(
-                    brief(run.request, [source.name for source in custody.sources], given, question=opened.question),
+                    brief(
+                        run.request,
+                        [source.name for source in custody.sources],
+                        given,
+                        question=opened.question,
+                        today=started.date(),
+                    ),
                     deps=run,
                     model=model,
                     usage=usage,

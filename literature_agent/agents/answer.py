@@ -177,6 +177,7 @@ def _limitations(
 
 def _excluded(run: Run, settled: Settled) -> tuple[ExcludedWork, ...]:
     kept = {article.reference for article in settled.articles}
+    cited_in_text = set(settled.cited)
     excluded = []
     for reference in run.ledger.shown_references():
         final = str(run.registry.strongest(reference) or reference)
@@ -184,7 +185,8 @@ def _excluded(run: Run, settled: Settled) -> tuple[ExcludedWork, ...]:
             continue
         kept.add(final)
         read = run.ledger.is_analyzed(reference)
-        reason = "abstract or full text read; not cited" if read else "screened by title and snippet; not cited"
+        cited = "cited in the text, not listed" if final in cited_in_text else "not cited"
+        reason = f"abstract or full text read; {cited}" if read else f"screened by title and snippet; {cited}"
         artifact = run.registry.find(final)
         if artifact is not None and artifact.is_notice:
             reason = "a notice about another work"

@@ -209,11 +209,11 @@ def _request(prompt: str) -> dict[str, Any]:
 
 _COUNT = re.compile(r"^(?:Search .* \| shown|Fetched) (\d+) of ", re.M)
 _LEFT_OUT = re.compile(rf"^(?:Not found|Failed): ({REFERENCE.pattern})", re.M)
-_DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Linked): ")
+_DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Registered for|Outcome|Result|Linked): ")
 _FILTERS = re.compile(r"^Filters: (.+)$", re.M)
 _WARNING = re.compile(r"^Warning: ", re.M)
 _BROADER = re.compile(r"^Warning: .*(?:left it out|broader question|may not answer)", re.M)
-_SUGGESTION = re.compile(r"^Notice: .*\bsuggests: (.+)$", re.M)
+_SUGGESTION = re.compile(r"^(?:Notice|Nothing found): .*\bsuggests: (.+)$", re.M)
 
 
 @dataclass

@@ -147,7 +147,7 @@ class Links(NamedTuple):
 
 
 def _links(work: Work) -> Links:
-    """A record that names several trials (pooled analysis, review) is a study of its own: its trial links don't count."""
+    # A record that names several trials (pooled analysis, review) is a study of its own: its trial links don't count.
     versions: set[str] = set()
     trials: set[str] = set()
     notices: set[str] = set()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
@@ -30,7 +32,17 @@ async def read_with(
     return output, heard[1:]
 
 
-async def test_the_outline_comes_first_then_the_sections_asked_for(settings: Settings) -> None:
+async def test_a_short_full_text_comes_whole_at_once(settings: Settings) -> None:
+    _, heard = await read_with(settings, OPEN, [])
+    assert "outline" not in heard[0]
+    assert "## Results" in heard[0]
+    assert "## table/Table 1" in heard[0]
+
+
+async def test_the_outline_of_a_long_one_comes_first_then_the_sections_asked_for(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("literature_agent.views.SHORT_FULL_TEXT", 500)
     output, heard = await read_with(settings, OPEN, [], ["methods"])
     assert "outline" in heard[0]
     assert "characters)" in heard[0]

@@ -49,6 +49,19 @@ def test_loop_is_measured_against_the_bare_loop_and_imports(capsys: pytest.Captu
     assert figures["events of a run"] > 12
     assert figures["run against bare loop and raw requests"] > 1
     assert 0 < figures["literature-agent --help"] < 5
+    assert 100 < figures["characters of a hit as the model sees it"] <= 650
+    assert figures["against JSON of the same hits"] <= 45
+
+
+def test_runs_leave_nothing_open_also_where_some_are_cancelled(capsys: pytest.CaptureFixture[str]) -> None:
+    """K091."""
+    figures = _printed("leaks", capsys)
+    assert figures["runs that ended in an answer"] + figures["runs whose task was cancelled"] == 8
+    assert figures["of these cancelled by a token"] == 1
+    assert figures["runs whose task was cancelled"] == 1
+    left = {name: value for name, value in figures.items() if name.endswith("left open")}
+    assert len(left) == 4
+    assert set(left.values()) == {0}, left
 
 
 def test_a_field_that_was_read_wrongly_is_seen_by_the_comparison() -> None:
