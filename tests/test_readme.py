@@ -26,8 +26,12 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 SHOWN = (
     ("complete extractive\n", "[1]", "\n\nReferences\n\n[1] ", "10.5555/"),
     ("[1]", "\n\nReferences\n\n[1] "),
+    ("True ", "[1]", "\n\nReferences\n\n[1] ", "semaglutide"),
+    ("['a'] ",),
     ("recall 1.00 complete ", "unknown_references=0"),
 )
+# Run in this process, which costs less; the others show that a snippet needs nothing but itself.
+IN_PROCESS = (2, 3)
 
 
 def _blocks(language: str) -> list[str]:
@@ -40,11 +44,25 @@ def server() -> Iterator[SandboxServer]:
         yield running
 
 
-def test_there_is_a_snippet_for_each_of_the_three_uses() -> None:
+def test_there_is_a_snippet_for_each_use() -> None:
     assert len(_blocks("python")) == len(SHOWN)
 
 
-@pytest.mark.parametrize("number", range(len(SHOWN)))
+@pytest.mark.parametrize("number", IN_PROCESS)
+def test_the_example_parents_run_as_they_stand(
+    number: int, server: SandboxServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in server.settings_overrides().items():
+        monkeypatch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
+    exec(
+        compile(_blocks("python")[number], f"README.md, snippet {number}", "exec"), {"__name__": "__main__"}
+    )  # the README is ours
+    shown = capsys.readouterr().out
+    for text in SHOWN[number]:
+        assert text in shown
+
+
+@pytest.mark.parametrize("number", sorted(set(range(len(SHOWN))) - set(IN_PROCESS)))
 def test_a_snippet_runs_as_it_stands(number: int, server: SandboxServer, tmp_path: Path) -> None:
     """In a process of its own, with the settings pointing at the sandbox."""
     places = {f"LITERATURE_AGENT_{name.upper()}": value for name, value in server.settings_overrides().items()}
