@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from literature_agent.results import ErrorInfo, FetchResult, SearchResult
 from literature_agent.views import (
     FENCE_CLOSE,
     FENCE_OPEN,
+    RESULT_CHARACTERS,
     View,
     full_text_open,
     marks,
@@ -257,3 +260,19 @@ def test_a_registered_trial_shows_where_it_stands_what_it_measures_and_what_it_r
     assert text.index("Outcome: primary: Death (2 years)") < text.index("Outcome: secondary: Memory")
     assert "Result: Death [people]: Placebo: 12.1 (3)" in text
     assert "NCT90000001" not in text
+
+
+def test_a_result_that_grows_too_long_goes_on_with_titles_and_says_what_was_left_out() -> None:
+    """K090: no record is lost, its text can be fetched again."""
+    records = tuple(article(pmid=str(90000001 + n), abstract_text="Word. " * 800) for n in range(25))
+    names = [str(Reference.for_identity(f"pmid:{90000001 + n}")) for n in range(25)]
+    view = view_fetch(FetchResult(artifacts=records), names)
+    assert len(view.text) < RESULT_CHARACTERS + 10_000
+    assert view.references == tuple(names)
+    (said,) = [line for line in view.text.split("\n") if line.startswith("Left out for length")]
+    whole = {shown.reference for shown in view.shown if shown.section == "abstract"}
+    assert set(names) == whole | set(re.findall("«.*?»", said))
+    many = SearchResult(status="ok", artifacts=records * 8)
+    search_text = view_search("s1", "pubmed", many, names * 8).text
+    assert search_text.count("Title: ") == 200
+    assert "Left out for length: the abstracts of the last" in search_text

@@ -1,22 +1,36 @@
-"""Identifiers in the question: resolved by code before the model is asked, and shown to it as references."""
+"""Identifiers and pasted citations in the question: resolved by code before the model is asked, and shown to it as
+references."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from literature_agent.custody import Custody
 from literature_agent.ids import FoundIdentifier, find_identifiers
+from literature_agent.results import CitationMatch
 from literature_agent.sources import Source
 
 # Kinds that name a record of a source; an address or a registry number of another registry does not.
 _RECORDS = ("pmid", "pmcid", "doi", "nct", "ppr")
 MOST_IDENTIFIERS = 50
+MOST_CITATIONS = 25
+
+_NUMBERING = re.compile(r"^\s*(?:[-*•]\s+|\[?\d{1,3}[\].)]\s*)?")
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+# Volume and page as references end: `383(2):120-9`, `12(3), 45-67`.
+_LOCATOR = re.compile(
+    r"\b\d{1,4}(?:\s?\([^()]{1,12}\))?\s?:\s?[A-Za-z]?\d{1,7}|\b\d{1,4}\s?\([^()]{1,12}\),\s?[A-Za-z]?\d{1,7}"
+)
+_PARTED = re.compile(r"[.,;] ")
+_CITATION_LENGTHS = range(40, 800)
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The question as the model sees it, what was found, and a sentence for each identifier that was not."""
+    """The question as the model sees it, what was found, and a sentence for each identifier that was not resolved and
+    each citation that is not as the record has it."""
 
     question: str
     given: tuple[str, ...] = ()
@@ -24,11 +38,12 @@ class Opened:
 
 
 async def open_door(custody: Custody, question: str) -> Opened:
-    """Resolve the identifiers in `question` and write their references in their place."""
+    """Resolve the identifiers in `question`, write their references in their place, and check pasted citations."""
+    checked, doubts = await _checked_citations(custody, question)
     found = [each for each in find_identifiers(question) if each.kind in _RECORDS][:MOST_IDENTIFIERS]
     if not found:
-        return Opened(question)
-    given: list[str] = []
+        return Opened(question, checked, doubts)
+    given: list[str] = list(checked)
     failed: dict[str, str] = {}
     for source, values in _by_source(custody.sources, found):
         text, error = await custody.resolve(source, values)
@@ -45,7 +60,43 @@ async def open_door(custody: Custody, question: str) -> Opened:
             why = failed.get(each.value, "no source that was asked has it")
             unresolved.append(f"{each.value} in the question was not resolved: {why}.")
             question = question[: each.start] + "[an identifier that could not be resolved]" + question[each.end :]
-    return Opened(question, tuple(given), tuple(dict.fromkeys(reversed(unresolved))))
+    return Opened(question, tuple(given), (*doubts, *dict.fromkeys(reversed(unresolved))))
+
+
+def pasted_citations(question: str) -> list[str]:
+    """Lines of the question that are citations: of the length of one, in several parts, with year, volume and page."""
+    lines = (_NUMBERING.sub("", line).strip() for line in question.splitlines())
+    return [line for line in lines if _is_citation(line)][:MOST_CITATIONS]
+
+
+def _is_citation(line: str) -> bool:
+    if len(line) not in _CITATION_LENGTHS or line.endswith("?") or len(_PARTED.findall(line)) < 2:
+        return False
+    return _YEAR.search(line) is not None and _LOCATOR.search(line) is not None
+
+
+async def _checked_citations(custody: Custody, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The view of the citations as checked, and a sentence for each that is not as cited."""
+    citations = pasted_citations(question)
+    if not citations or not {"pubmed", "europepmc"} & {source.name for source in custody.sources}:
+        return (), ()
+    text, matches, problem = await custody.check_citations(citations)
+    if problem:
+        return (), (f"The citations in the question were not checked: {problem}",)
+    doubts = [_doubt(number, match) for number, match in enumerate(matches, start=1)]
+    return (text,), tuple(doubt for doubt in doubts if doubt)
+
+
+def _doubt(number: int, match: CitationMatch) -> str | None:
+    if match.status == "matched":
+        return None
+    if match.status == "miscited":
+        fields = ", ".join(difference.field for difference in match.differs)
+        return f"Citation {number} in the question is miscited; the record differs in: {fields}."
+    if match.status == "failed":
+        why = match.error.message if match.error is not None else "the source did not answer."
+        return f"Citation {number} in the question was not checked: {why}"
+    return f"Citation {number} in the question is unknown: no source that was asked has such a record."
 
 
 def _by_source(sources: Sequence[Source], found: Sequence[FoundIdentifier]) -> list[tuple[Source, list[str]]]:

@@ -209,6 +209,7 @@ def _request(prompt: str) -> dict[str, Any]:
 
 _COUNT = re.compile(r"^(?:Search .* \| shown|Fetched) (\d+) of ", re.M)
 _LEFT_OUT = re.compile(rf"^(?:Not found|Failed): ({REFERENCE.pattern})", re.M)
+_VIEW = re.compile(r"^(?=Search \S+ \| \S+ \| |Fetched \d+ of \d+$|Citations \| \d+ checked)", re.M)
 _DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Registered for|Outcome|Result|Linked): ")
 _FILTERS = re.compile(r"^Filters: (.+)$", re.M)
 _WARNING = re.compile(r"^Warning: ", re.M)
@@ -292,7 +293,7 @@ def _with_views(transcript: Transcript, prompt: str) -> Transcript:
     shelf = _Shelf()
     _, _, given = prompt.partition("\nAlready done for you:\n")
     # Each view that stands there begins with its own header.
-    for view in re.split(r"^(?=Search \S+ \| \S+ \| )", given, flags=re.M):
+    for view in _VIEW.split(given):
         shelf.read(view, None)
     for call in transcript.calls:
         if call.answer:

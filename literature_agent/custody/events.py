@@ -22,7 +22,10 @@ EventKind = Literal[
 
 
 class Event(Record):
-    """One step of a run. `text` is a sentence for people; it holds no key, no address and no text of a paper."""
+    """One step of a run; a run tells at most a hundred.
+
+    `text` is a sentence for people; it holds no key, no address and no text of a paper.
+    """
 
     kind: EventKind
     text: str

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from opentelemetry import trace
 
@@ -27,12 +28,17 @@ from literature_agent.integrity import Desk
 from literature_agent.ledger import Ledger, SearchRecord
 from literature_agent.outputs import AggregationRequest
 from literature_agent.registry import ArtifactRegistry
-from literature_agent.results import ErrorInfo, SearchResult
+from literature_agent.results import CitationMatch, ErrorInfo, SearchResult
 from literature_agent.sources import Source, SourceTools
 from literature_agent.transport import Progress, Transport
 from literature_agent.views import View, view_fetch, view_full_text, view_search
 
 READ_TOOL = "read_pmc_full_text"
+
+# A listener hears of every step of a usual run, and of no run more than a hundred events.
+_MOST_STEPS = 90
+_MOST_PROGRESS = 20
+_ALWAYS_TOLD = frozenset({"started", "repair_asked", "budget", "finished"})
 
 
 @dataclass
@@ -56,6 +62,7 @@ class Custody:
     _tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
     _tail: asyncio.Event | None = field(default=None, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
+    _told: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
         self.desk = Desk(self.registry, self.ledger, self.request.question)
@@ -114,19 +121,37 @@ class Custody:
         failure = next(iter(result.failed.values()), None)
         return view.text, None if failure is None else source_error(source.name, "unreachable", failure.message)
 
+    async def check_citations(self, citations: Sequence[str]) -> tuple[str, tuple[CitationMatch, ...], str]:
+        """Check pasted citations, for code at the door: their view, what each is, or else why they were not checked."""
+        shown = await self._call(
+            "match_citations", {"citations": citations}, Call(self.ledger.next_call_id("door"), 0, 0)
+        )
+        if shown.outcome != "ok":
+            return "", (), shown.text.partition("\n")[2]
+        matches = tuple(one for one in cast("tuple[object, ...]", shown.result) if isinstance(one, CitationMatch))
+        return shown.text, matches, ""
+
     def now(self, moment: str = "") -> datetime:
         """The time; a `moment` with a name is the same again in a replay."""
         return self.transport.now(moment)
 
     def tell(self, event: Event) -> None:
         """Hand an event to the listener. A listener that raises does not end the run."""
-        if self.observer is None:
+        if self.observer is None or self._is_too_much(event):
             return
         timed = event.model_copy(update={"run_id": self.run_id, "elapsed_s": round(time.monotonic() - self._began, 3)})
         try:
             self.observer(timed)
         except Exception:  # noqa: BLE001  # the listener is the caller's code, and only listens
             self.observer = None
+
+    def _is_too_much(self, event: Event) -> bool:
+        if event.kind in _ALWAYS_TOLD:
+            return False
+        self._told[event.kind] += 1
+        if event.kind == "search_progress" and self._told[event.kind] > _MOST_PROGRESS:
+            return True
+        return self._told.total() > _MOST_STEPS
 
     # --- search ---
 

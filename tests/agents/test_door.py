@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings, fetch, search
+from literature_agent.agents.door import pasted_citations
+from literature_agent.artifacts import DetailedArticle, PubMedArticle
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
@@ -62,3 +64,46 @@ async def test_a_question_without_identifiers_is_passed_on_unchanged(settings: S
     _, heard = await ask(settings, "Does metformin help in type 2 diabetes (HbA1c > 7.5%)?")
     assert "Does metformin help in type 2 diabetes (HbA1c > 7.5%)?" in heard
     assert "Already done" not in heard
+
+
+PASTED = """Which of these show that metformin slows decline?
+
+1. {right}
+2. {wrong}
+3. Stranger Q, Nobody P. A paper that was never written about zebrafish. J Synth Med. 2019;12(3):45-67.
+"""
+
+
+async def test_a_pasted_reference_list_is_checked_before_the_model_is_asked(
+    settings: Settings, sandbox: SandboxServer
+) -> None:
+    """K080, K081: matched, miscited with the field that differs, unknown; never by title alone."""
+    (paper,) = (await search("pubmed", "90000101[pmid]", settings=settings)).artifacts
+    assert isinstance(paper, PubMedArticle)
+    (paper,) = (await fetch("pubmed", [paper.pmid], settings=settings)).artifacts
+    assert isinstance(paper, DetailedArticle)
+    locator = f"{paper.volume}({paper.issue}):{paper.pages}"
+    right = f"{paper.first_author}. {paper.title} {paper.journal}. {paper.year};{locator}."
+    wrong = f"{paper.first_author}. {paper.title} {paper.journal}. {paper.year - 9 if paper.year else 0};{locator}."
+    question = PASTED.format(right=right, wrong=wrong)
+    assert len(pasted_citations(question)) == 3
+    output, heard = await ask(settings, question)
+    assert "Citations | 3 checked" in heard
+    assert "Citation 1: matched: «artifact:link:cite~" in heard
+    assert "Citation 2: miscited: «artifact:link:cite~" in heard
+    assert "Citation 3: unknown" in heard
+    assert "Citation 2 in the question is miscited; the record differs in: year." in output.limitations
+    assert any(sentence.startswith("Citation 3 in the question is unknown") for sentence in output.limitations)
+    assert output.status == "complete"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Does a ratio of 10:20 in the year 2020 matter?",
+        "In 2020 we gave 500 mg twice a day to 1200 people; was that too much for older adults with diabetes?",
+        "Does metformin slow cognitive decline in older adults with type 2 diabetes?",
+    ],
+)
+def test_a_question_is_no_citation(line: str) -> None:
+    assert pasted_citations(line) == []
