@@ -36,8 +36,8 @@ class FoundIdentifier(NamedTuple):
 # read in linear time; the suffix may hold any printable character,
 # so no control and no lone surrogate, which broken JSON brings.
 _DOI = re.compile(r"10\.\d{4,9}(?:\.\d+){0,8}/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
-# What nearly every source sends: nothing to undress, nothing to trim, no second DOI behind the first.
-_BARE_DOI = re.compile(r"10\.[0-9]{4,9}/(?:(?!10\.)[0-9A-Za-z./_-])*[0-9A-Za-z]")
+# What nearly every source sends: nothing to undress, to decode or to trim; a second DOI behind it is looked for apart.
+_BARE_DOI = re.compile(r"10\.[0-9]{4,9}/[!-$&-~]*[0-9A-Za-z]")
 _DOI_DRESS = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|(?:dx\.)?doi\.org/|info:doi/|doi\s*[:=]?\s*)+", re.I)
 _PREPRINT_DOI = re.compile(r"^10\.(?:1101|64898)/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8}(?P<version>v\d+)?$", re.I)
 _VERSION_TAIL = re.compile(
@@ -78,7 +78,7 @@ def normalise_doi(text: str) -> str | None:
     Takes resolver addresses, `doi:` prefixes, trailing punctuation and a DOI written twice in a row (K075).
     Known preprint version suffixes stay; see `strip_doi_version`.
     """
-    if _BARE_DOI.fullmatch(text):
+    if text.find("10.", 3) < 0 and _BARE_DOI.fullmatch(text):
         return text.lower()
     bare = _DOI_DRESS.sub("", _plain(text))
     if _DOI_ENCODED.match(bare):

@@ -104,9 +104,8 @@ def text_of(element: etree._Element | None) -> str:
         return ""
     if len(element) == 0:
         text = element.text
-        if text and not text.isalnum():  # a bare word or number, as most are, has nothing to clean
-            return clean_text(text)
-        return text or ""
+        # A bare word or number, as most are, has nothing to clean.
+        return text if text and text.isalnum() else clean_text(text) if text else ""
     parts: list[str] = []
     _collect(element, parts)
     return clean_text("".join(parts))

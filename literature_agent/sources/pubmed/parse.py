@@ -66,7 +66,7 @@ def _record(node: etree._Element) -> DetailedArticle:
     fields["url"] = article_url(doi=doi, pmid=pmid)
     fields["language"] = next(iter(fields.get("languages", ())), None)
     named = next((a for a in fields.get("authors", ()) if a.get("family") or a.get("collective")), None)
-    fields["first_author"] = first_author_of([Author(**named)]) if named else None
+    fields["first_author"] = first_author_of([Author.model_construct(**named)]) if named else None
     if pmcid:
         fields.setdefault("related", []).append({"relation": "pmc_copy", "pmcid": pmcid})
     return DetailedArticle.model_validate(fields, by_alias=False, by_name=True)
@@ -216,18 +216,21 @@ def _authors(author_list: etree._Element) -> list[Fields]:
     fields: Fields = {}
     for part in author_list.iter(*_AUTHOR_TAGS):
         tag = part.tag
-        if name := _AUTHOR_PARTS.get(tag):
-            if text := text_of(part):
-                fields[name] = text
-        elif tag == "Affiliation":
-            if text := text_of(part):
-                fields.setdefault("affiliations", []).append(text)
-        elif tag == "Author":
+        if tag == "Author":
             fields = {}
             # `N` marks an old spelling, kept by NLM beside the corrected one.
             if part.get("ValidYN", "Y") == "Y":
                 authors.append(fields)
-        elif part.get("Source") == "ORCID" and (orcid := _ORCID.search(part.text or "")):
+        elif not (text := text_of(part)):
+            continue
+        elif tag in _AUTHOR_PARTS:
+            fields[_AUTHOR_PARTS[tag]] = text
+        elif tag == "Affiliation":
+            if "affiliations" in fields:
+                fields["affiliations"].append(text)
+            else:
+                fields["affiliations"] = [text]
+        elif part.get("Source") == "ORCID" and (orcid := _ORCID.search(text)):
             fields.setdefault("orcid", "-".join(orcid.groups()).upper())
     return [fields for fields in authors if fields]
 
@@ -329,7 +332,8 @@ def _cited(reference_list: etree._Element) -> list[Fields]:
     for part in reference_list.iter("Reference", "Citation", "ArticleId"):
         tag = part.tag
         if tag == "ArticleId":
-            _cited_id(part.get("IdType"), part.text or "", work)
+            if text := part.text:
+                _cited_id(part.get("IdType"), text, work)
         elif tag == "Reference":
             work = {}
             works.append(work)
