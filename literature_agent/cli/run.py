@@ -43,13 +43,16 @@ from literature_agent.cli.options import (
     read_types,
     source_names,
 )
+from literature_agent.cli.recording import OFFLINE, drift_text, open_recording, recorded_note, recorded_question
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from pydantic_ai import CancellationToken
 
+    from literature_agent.custody import Observer
     from literature_agent.outputs import LiteratureAggregationOutput
+    from literature_agent.settings import Settings
 
 NO_MODEL = (
     "No model is set: `extractive` selects sentences by rule; it is not a language model "
@@ -59,7 +62,13 @@ EXIT_CODES = {"complete": 0, "no_evidence": 0, "failed": 1, "partial": 3}
 
 
 def run(
-    question: Annotated[str, typer.Argument(help="The question, in words; `-` reads it from standard input.")],
+    question: Annotated[
+        str | None,
+        typer.Argument(
+            show_default=False,
+            help="The question, in words; `-` reads it from standard input. A recording brings its own.",
+        ),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(help="Model as provider:name, or `extractive` (no language model; the default)."),
@@ -90,6 +99,15 @@ def run(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Also write the search log: .md, .csv, .json, or the flow diagram: .svg."),
     ] = None,
+    record: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep every answer of services and model in this new folder.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Give the run recorded there again, without a network.")
+    ] = None,
+    drift: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Make the searches recorded there again: what has changed?")
+    ] = None,
     use_sandbox: UseSandbox = False,
     corpus: CorpusFolder = None,
     json: Json = False,
@@ -112,6 +130,15 @@ def run(
         raise InvalidInputError(f"--deadline {deadline} is no time to work in.", recovery="Give seconds above 0.")
     asked = None if output is None else format_of(output)
     form = format or (Format.html if open_report else asked) or (Format.json if json else Format.text)
+    beside = {
+        "--output": output is not None,
+        "--open": open_report,
+        "--search-log": bool(search_log),
+        f"--format {format}": format not in (None, Format.json, Format.text),
+    }
+    recording = open_recording(question, record, replay, drift, beside)
+    if question is None:
+        question = recorded_question(recording)
     question = _read_question(question)
     file = None if output is None else output_file(output, question, SUFFIXES[form])
     check_log_files(search_log or ())
@@ -122,6 +149,8 @@ def run(
         verbose=verbose,
         color=color_wanted(no_color),
     )
+    if replay is not None:
+        use_sandbox, corpus = False, None  # a replay asks nobody
     with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
         import pydantic_ai
 
@@ -130,9 +159,12 @@ def run(
 
         # Its banner for developers has no place among the lines of this program.
         pydantic_ai.BANNER_ENABLED = False
+        if drift is not None:
+            with screen.progress(opened.note) as listen, _cancel_on_interrupt(screen) as token:
+                return _print_drift(screen, drift, opened.settings, listen, token)
         limits = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
-        no_model = model is None and opened.settings.model is None
-        notes = (opened.note, NO_MODEL if no_model else "")
+        no_model = model is None and opened.settings.model is None and replay is None
+        notes = (opened.note, NO_MODEL if no_model else "", f"Replay of {replay}: {OFFLINE}" if replay else "")
         with screen.progress(*notes) as listen, _cancel_on_interrupt(screen) as token:
             answer = aggregate_sync(
                 question,
@@ -149,7 +181,10 @@ def run(
                 settings=opened.settings,
                 on_event=listen,
                 cancellation_token=token,
+                recording=recording,
             )
+    if record is not None:
+        screen.note(recorded_note(recording))
     if open_report and file is None:
         file = _report_file(question)
     if _write(screen, answer, form, file) and open_report and file is not None:
@@ -157,6 +192,19 @@ def run(
     for log in search_log or ():
         _saved(screen, log, rendered_log(answer, log))
     return EXIT_CODES[answer.status]
+
+
+def _print_drift(screen: Screen, folder: Path, settings: Settings, listen: Observer, token: CancellationToken) -> int:
+    """What has changed since the recording; exit code 3 where not all could be asked."""
+    from literature_agent.agents.drift import find_drift
+    from literature_agent.agents.sync import run_in_own_loop
+
+    found = run_in_own_loop(lambda: find_drift(folder, settings=settings, on_event=listen, cancellation_token=token))
+    if screen.json:
+        screen.document(found.model_dump(mode="json"))
+    else:
+        screen.result(drift_text(found, screen.width))
+    return 0 if found.is_complete else 3
 
 
 def _read_question(given: str) -> str:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from literature_agent.custody.calls import Call, Shown
 from literature_agent.custody.events import Event, EventKind, Observer
-from literature_agent.custody.gate import READ_TOOL, Custody
+from literature_agent.custody.gate import READ_TOOL, Custody, identifier_of
 
-__all__ = ["READ_TOOL", "Call", "Custody", "Event", "EventKind", "Observer", "Shown"]
+__all__ = ["READ_TOOL", "Call", "Custody", "Event", "EventKind", "Observer", "Shown", "identifier_of"]

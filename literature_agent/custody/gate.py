@@ -338,7 +338,7 @@ class Custody:
         copies = self.registry.copies(reference)
         for kinds in source.fetches:
             for copy in copies:
-                value = _identifier_of(copy, kinds)
+                value = identifier_of(copy, kinds)
                 if value is not None:
                     return value
         return None
@@ -434,7 +434,8 @@ def _folded(name: str) -> str:
     return " ".join(name.casefold().replace(".", " ").split())
 
 
-def _identifier_of(copy: CitationArtifact, kind: str) -> str | None:
+def identifier_of(copy: CitationArtifact, kind: str) -> str | None:
+    """The identifier of a record that a source's `fetch` takes as `kind` (`pmid`, `doi`, `epmc` ...)."""
     if kind == "epmc":
         source, number = getattr(copy, "epmc_source", None), getattr(copy, "epmc_id", None)
         return f"{source}:{number}" if source and number else None
