@@ -1,12 +1,13 @@
-"""`python -m evals integrity [--adversarial N]`."""
+"""`python -m evals integrity [--adversarial N]`, `python -m evals replay [--runs N]`."""
 
 from __future__ import annotations
 
 import sys
 
+from evals import replay
 from evals.integrity import command as integrity
 
-COMMANDS = {"integrity": integrity.main}
+COMMANDS = {"integrity": integrity.main, "replay": replay.main}
 
 
 def main(arguments: list[str]) -> int:

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Self
 
 from opentelemetry import trace
@@ -114,11 +115,15 @@ class LiteratureAggregator:
         self.model = model
         if model is not None:
             resolve_model(model)
-        self.agent = _build_agent(self.sources, self.settings)
         self._transport: Transport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._accounts: dict[int, Account] = {}
         self._stack = AsyncExitStack()
+
+    @cached_property
+    def agent(self) -> Agent[Run, AggregationDraft]:
+        """The agent behind every run, for those who want to look at it; it holds none."""
+        return _build_agent(self.sources, self.settings)
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -173,6 +178,8 @@ class LiteratureAggregator:
         run.check(request, budget, model, self.settings)
         settings = run.settings(self.settings)
         again = LiteratureAggregator(ReplayedModel(player, run, settings), sources=run.sources, settings=settings)
+        if (again.sources, settings.repair_rounds) == (self.sources, self.settings.repair_rounds):
+            again.agent = self.agent  # it is the same, and takes a third of a second to build
         token = token or CancellationToken()
         player.on_cut = token.cancel
         return await again._answer(run.request, None, registry, run.budget, on_event, token, recording=player)

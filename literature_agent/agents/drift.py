@@ -94,9 +94,9 @@ async def find_drift(
     used = (settings if settings is not None else load_settings()).model_copy(update={"cache": "off"})
     player = Player(folder)
     run = recorded_run(player)
-    then = await LiteratureAggregator(settings=used).run(run.request, recording=player)
-    model = ScriptedModel(Player(folder), run, used)
+    model = ScriptedModel(player, run, used)
     again = LiteratureAggregator(model, sources=run.sources, settings=run.settings(used), budget=run.budget)
+    then = await again.run(run.request, recording=player)
     now = await again.run(run.request, on_event=on_event, cancellation_token=cancellation_token)
     assert then.registry is not None  # a run leaves its registry
     assert now.registry is not None

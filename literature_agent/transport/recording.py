@@ -76,7 +76,9 @@ class KeptAnswer(_Kept):
             return kept.model_copy(update={"base64": base64.b64encode(answer.body).decode("ascii")})
 
     def answer(self) -> Answer:
-        body = (self.text or "").encode("utf-8") if self.base64 is None else base64.b64decode(self.base64)
+        body = (
+            (self.text or "").encode("utf-8") if self.base64 is None else base64.b64decode(self.base64, validate=True)
+        )
         return Answer(self.status, body, self.content_type)
 
 
@@ -144,6 +146,8 @@ class Manifest(_Kept):
     """Seconds that were left until the deadline, by name of the moment."""
     ending: JsonValue = None
     """Why the run ended early; None where it did not."""
+    exchanges: Annotated[int, Field(ge=0)] = 0
+    """How many exchanges were begun."""
 
 
 class Scrub:
@@ -299,7 +303,8 @@ class Recorder:
     def finish(self, ending: JsonValue = None) -> None:
         """Say that the run has ended; without it the recording can't be replayed."""
         if self._manifest is not None and self.problem is None:
-            update = {"is_complete": True, "moments": self._moments, "left": self._left, "ending": ending}
+            update = {"is_complete": True, "moments": self._moments, "left": self._left}
+            update |= {"ending": ending, "exchanges": self._number}
             self._write(self.folder / MANIFEST, self._manifest.model_copy(update=update))
 
     def open(self, kind: Kind, key: str, request: str, scrub: Scrub) -> OpenEntry:
@@ -354,6 +359,7 @@ class Player:
         if not self._manifest.is_complete:
             self._broken("its run was stopped before it had ended", recovery="Record the run again.")
         self._places: dict[tuple[Kind, str], int] = {}
+        self._taken = 0
         self._latest = min(self._manifest.moments.values(), default=datetime.fromtimestamp(0, UTC))
 
     @property
@@ -379,7 +385,10 @@ class Player:
             raise self.problem
         place = self._places[kind, key] = self._places.get((kind, key), 0) + 1
         name = f"{kind}-{key}-{place}.json"
+        self._taken += 1
         if not os.path.lexists(self.folder / name):
+            if self._is_over():
+                return Entry(number=self._taken, request="", outcome="cut", ended=self._latest)
             again = f" for time {place}" if place > 1 else ""
             what = "a request to the model" if kind == "model" else "a request"
             self.problem = source_error(
@@ -392,6 +401,12 @@ class Player:
         entry = self._read(name, Entry)
         self._latest = max(self._latest, entry.ended.astimezone(UTC))
         return entry
+
+    def _is_over(self) -> bool:
+        """Whether the run was ended from outside and has had all its exchanges: what it asks now, it never came to."""
+        ending = self._manifest.ending
+        from_outside = isinstance(ending, dict) and ending.get("kind") in ("cancelled", "deadline")
+        return from_outside and self._taken > self._manifest.exchanges
 
     def exchanges(self, kind: Kind) -> list[Entry]:
         """All recorded exchanges of a kind, in order of asking.

@@ -172,7 +172,7 @@ def open_transport(clock: FakeClock) -> Callable[..., Transport]:
     def build(
         wire: Wire | None = None, *, url: str = "http://service.test/", real_time: bool = False, **given: Any
     ) -> Transport:
-        names = ("on_attempt", "read_timeout", "max_body", "store", "breakers")
+        names = ("on_attempt", "read_timeout", "max_body", "store", "breakers", "recording")
         own = {name: given.pop(name) for name in names if name in given}
         bases = dict.fromkeys(
             ("ncbi_base_url", "pmc_base_url", "europepmc_base_url", "biorxiv_base_url", "clinicaltrials_base_url"), url
