@@ -202,7 +202,7 @@ def _searches(then: Iterable[SearchRecord], now: Iterable[SearchRecord]) -> Iter
 
     def named(log: Iterable[SearchRecord]) -> dict[tuple[object, ...], SearchRecord]:
         seen: Counter[tuple[object, ...]] = Counter()
-        found = {}
+        found: dict[tuple[object, ...], SearchRecord] = {}
         for search in log:
             asked = (search.source, search.query, tuple(sorted(search.filters.items())))
             seen[asked] += 1
