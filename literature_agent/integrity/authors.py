@@ -206,7 +206,7 @@ _THEN_YEAR = re.compile(
 _STRICTLY_THEN_YEAR = re.compile(r"(?:'s)?,?\s?[(\[]?(?:1[89]\d\d|20[0-3]\d)(?!\d)[a-f]?\s?[)\];,.]?")
 _YEAR_THEN = re.compile(r"(?<!\d)(?:1[89]\d\d|20[0-3]\d)[)\],]?\s(?:[a-z-]{1,14}\s){0,4}$")
 _INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
-_SAID_BEHIND = re.compile(rf"\s{_SAID}\b|'s?\s(?:\w+\s)?{_STUDY}\b")
+_SAID_BEHIND = re.compile(rf"\s(?:{_SAID}|{_STUDY})\b|'s?\s(?:\w+\s)?{_STUDY}\b")
 _BY_BEFORE = re.compile(r"\b(?:by|see|cf\.?|per|according\sto|in\sthe\swork\sof|led\sby)\s$", re.I)
 
 

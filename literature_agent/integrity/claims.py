@@ -155,7 +155,7 @@ _FORMS = tuple(
         "[^F]*BX[GB]*[GP]*T(?:P[^F]*)?",
         "[^F]*B[G]*A(?:P[^F]*)?",
         # This says nothing about the literature; the question remains open; no answer could be put together.
-        f"[DUGP]*[RUNS]*[BGX]*[VYW]X{_TOPIC}",
+        f"[DUGP]*[RUNSL]+[BGX]*[VYW]X{_TOPIC}",
         f"[DU]*R[BGXDK]*[AVY]{_PLAIN_TOPIC}",
         "X[DGK]*R[PBGX]*[VYBA].{0,12}",
         "X[VG]*FDR",
@@ -167,6 +167,11 @@ _FORMS = tuple(
     )
 )  # fmt: skip
 _WORD = re.compile(r"[^\W_]+(?:[.'’-][^\W_]+)*%?|%")
+# A short heading, the sign of a list, and a label in bold before a colon.
+_LABEL = re.compile(
+    r"^\s*(?:(?:#{1,6}\s[^\n]{1,40}|\*\*[^\n*]{1,40}\*\*:?)\n\s*)?(?:(?:[-*•–>]|\d{1,2}[.)])\s+)*"
+    r"(?:(?:\*\*|__)[^*_.]{1,40}?(?::(?:\*\*|__)|(?:\*\*|__):)\s*)?"
+)
 _MARK = re.compile(r"\s*\[unsupported\]", re.I)
 _RUN = re.compile(r"(?<=\bwas )run\b|(?<=\bwere )run\b|(?<=\bbeen )run\b")
 _QUOTED = re.compile(r"[“\"]\S[^”\"]*\s")
@@ -174,7 +179,7 @@ _QUOTED = re.compile(r"[“\"]\S[^”\"]*\s")
 
 def is_claim(sentence: str) -> bool:
     """Whether the sentence says something that a work must support."""
-    bare = _without_references(sentence)
+    bare = _LABEL.sub("", _without_references(sentence))
     if len(bare) > _LONGEST or _QUOTED.search(bare):
         return True
     clauses = [clause for part in _CLAUSES.split(bare) if (clause := _classes(part))]

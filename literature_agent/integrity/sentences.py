@@ -10,7 +10,15 @@ _ABBREVIATIONS = re.compile(
     r"(?:\b(?:e\.g|i\.e|vs|cf|approx|Fig|Figs|Dr|Prof|No|Nos|St|resp|ca|al|spp|sp|subsp|var|Eq|Ref|Refs|Inc|Ltd|Jr|Sr|"
     r"min|max|incl|excl|etc|Suppl|Vol|pp|Tab|dept)|\b[A-Z]|\b[a-z]\.[a-z])\.$"
 )
-_END = re.compile(r"[.!?]+[)\]\"'”’»]*(?=\s|$)|\n\s*\n")
+_ITEM = r"[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(?=\S)"
+# A blank line, an item of a list, a row of a table.
+_END = re.compile(rf"[.!?]+[)\]\"'”’»*_]*(?=\s|$)|\n\s*\n|\n(?={_ITEM})|\n(?=[ \t]*\|)")
+_NUMBER_OF_ITEM = re.compile(r"(?:^|\n)[ \t]*\d{1,2}\.$")
+# What only leads to the next line: a heading, or a line that ends with a colon.
+_LEADS_ON = re.compile(r"(?:^|\n)[ \t]*(?:\#{1,6}[ \t][^\n]*|\*\*[^\n*]+\*\*:?|[^\n]*:\**)$")
+_ROW = re.compile(r"[ \t]*\|")
+_RULE_OF_TABLE = re.compile(r"[ \t]*\|[ \t:|-]*$")
+_RULE_BEHIND = re.compile(r"[ \t]*\|[ \t:|-]*(?=\n|$)")
 _TRAILING = re.compile(
     r"\s*[(\[]?\s*(?:«[^«»]{1,80}»[\s,;]*)+[)\]]?\.?|\s*\[(?:unsupported|RETRACTED|CONCERN)\](?:\.(?=\s|$))?"
 )
@@ -21,6 +29,8 @@ _LONGEST_QUOTATION = 1_500
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
     """Half-open ranges of the sentences of `text`, left to right, without the white space between them.
+
+    An item of a list and a row of a table are sentences, headings belong to what follows.
 
     References and marks after the full stop (`... improved. «ref»`) belong to the sentence before them; a full stop
     within “...” ends no sentence.
@@ -36,7 +46,11 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
             open_one = next(quotations, None)
         if open_one is not None and open_one[0] < match.start() and match.end() <= open_one[1]:
             continue
+        if match.group().startswith("\n") and _goes_on(text, start, match):
+            continue
         head = text[max(start, match.end() - 12) : match.end()]
+        if _NUMBER_OF_ITEM.search(head):
+            continue
         if match.group().startswith(".") and _ABBREVIATIONS.search(head.rstrip(")]\"'”’»")):
             continue
         end = match.end()
@@ -46,6 +60,15 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         start = end
     spans.append((start, len(text)))
     return [trimmed for trimmed in (_trim(text, a, b) for a, b in spans) if trimmed is not None]
+
+
+def _goes_on(text: str, start: int, newline: re.Match[str]) -> bool:
+    """Whether the line before this line end leads to the line behind it."""
+    before = text[max(start, text.rfind("\n", start, newline.start()) + 1) : newline.start()]
+    if _ROW.match(text, newline.end()) and newline.group() == "\n":
+        # The row of names, the rule under it and the first row of values are one.
+        return _RULE_OF_TABLE.match(before) is not None or _RULE_BEHIND.match(text, newline.end()) is not None
+    return _LEADS_ON.search(before) is not None
 
 
 def _quotations(text: str) -> Iterator[tuple[int, int]]:

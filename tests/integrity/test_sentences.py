@@ -30,3 +30,22 @@ def test_sentences_are_told_apart(sentences: list[str]) -> None:
 def test_a_quotation_that_never_closes_hides_no_sentence() -> None:
     text = "He said “this. " + "One more. " * 300
     assert len(sentence_spans(text)) > 200
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("1. One helps.\n2. Two hurts.", ["1. One helps.", "2. Two hurts."]),
+        ("- One helps\n- **Two**: hurts\n* Three", ["- One helps", "- **Two**: hurts", "* Three"]),
+        ("What was found:\n- One helps\n- Two hurts", ["What was found:\n- One helps", "- Two hurts"]),
+        (
+            "## Findings\n\nOne helps.\n\n**Limits**\n\nTwo hurts.",
+            ["## Findings\n\nOne helps.", "**Limits**\n\nTwo hurts."],
+        ),
+        ("| A | B |\n|---|---|\n| one | 1 |\n| two | 2 |", ["| A | B |\n|---|---|\n| one | 1 |", "| two | 2 |"]),
+        ("**It helps.** It hurts.", ["**It helps.**", "It hurts."]),
+        ("It was 2.\nIt was 3.", ["It was 2.", "It was 3."]),
+    ],
+)
+def test_items_and_rows_are_sentences_and_headings_are_not(text: str, sentences: list[str]) -> None:
+    assert [text[start:end] for start, end in sentence_spans(text)] == sentences
