@@ -56,7 +56,7 @@ _QUESTIONS = (
 _QUERIES = (
     "metformin AND cognitive decline", "metformin", "diabetes", "long covid fatigue", "prehabilitation", "sickle cell",
     "heart failure", "parkinson", "memory", "90000701[pmid]", "90000719[pmid]", "canary", "xylophone AND quasar",
-    "gene therapy[ti]",
+    "gene therapy[ti]", "heart failure AND sickle cell",
 )  # fmt: skip
 _SENTENCES = (
     "{lie} found that the treatment works.",
@@ -241,8 +241,8 @@ class Liar:
 
     def _draft(self) -> dict[str, Any]:
         chance = self.random
-        summary = self._prose(chance.randint(0, 5))
-        articles = [self._article() for _ in range(chance.randint(0, 3))]
+        summary = self._prose(chance.randint(0, 4))
+        articles = [self._article() for _ in range(chance.randint(0, 2))]
         if self.flooding:
             summary += " ".join(self._token() for _ in range(1000))
             articles += [{"reference": self._token(), "reason": "Relevant."} for _ in range(1000)]
@@ -250,7 +250,7 @@ class Liar:
             "summary": summary,
             "relevant_articles": articles,
             "key_themes": [self._theme() for _ in range(chance.randint(0, 2))],
-            "research_gaps": [self._gap() for _ in range(chance.randint(0, 2))],
+            "research_gaps": [self._gap() for _ in range(chance.randint(0, 1))],
         }
 
     def _article(self) -> dict[str, Any]:

@@ -262,6 +262,7 @@ class LiteratureAggregator:
                 registry=held_by, budget=budget, max_characters=max_characters, on_output=note
             ),
             repair_rounds=self.settings.repair_rounds,
+            max_characters=max_characters,
             registry_of=registry_of,
         )
 

@@ -15,6 +15,7 @@ from literature_agent.ledger import Ledger
 from literature_agent.outputs import LiteratureAggregationOutput
 from literature_agent.prompts import load_prompt
 from literature_agent.registry import ArtifactRegistry, find_references
+from literature_agent.views import view_output
 
 
 @dataclass
@@ -38,6 +39,8 @@ class LiteratureCapability(AbstractCapability[Any]):
 
     tool: Callable[[Callable[[RunContext[Any]], ArtifactRegistry], Callable[..., None]], Tool[Any]]
     repair_rounds: int = 2
+    max_characters: int = 6000
+    """Of the view of an answer."""
     registry_of: Callable[[RunContext[Any]], ArtifactRegistry] | None = None
     _runs: dict[str, _ParentRun] = field(default_factory=dict, init=False, repr=False)
 
@@ -79,12 +82,10 @@ class LiteratureCapability(AbstractCapability[Any]):
         return run
 
     def _note(self, ctx: RunContext[Any], output: LiteratureAggregationOutput) -> None:
-        """Write down what an answer of the sub-agent shows the parent."""
+        """Write down what the view of an answer shows the parent; what did not fit into it was not shown."""
         run = self._run_of(ctx)
-        texts = [output.summary, *(theme.description for theme in output.key_themes)]
-        cited = [found.reference for text in texts for found in find_references(text) if found.reference is not None]
-        listed = [str(artifact.reference) for artifact in output.relevant_articles]
-        references = list(dict.fromkeys([*listed, *(str(reference) for reference in cited)]))
+        found = (each.reference for each in find_references(view_output(output, self.max_characters)))
+        references = [str(each) for each in dict.fromkeys(found) if each is not None and each in run.registry]
         run.ledger.record_fetch(
             run.ledger.next_call_id("door"), source="literature", asked=len(references), references=references
         )

@@ -272,6 +272,27 @@ async def test_a_parent_that_mends_its_text_is_heard(settings: Settings) -> None
     assert output.startswith("It slows decline «")
 
 
+async def test_a_work_that_did_not_fit_into_the_view_was_not_shown_to_the_parent(settings: Settings) -> None:
+    """The sub-agent cites two works; the view has room for the first one alone."""
+    references: list[str] = []
+
+    def cite_two(seen: Seen) -> Calls:
+        references[:] = seen.references[:2]
+        articles = [{"reference": reference, "reason": "It bears on it."} for reference in references]
+        return [("submit_answer", {"summary": f"It slows decline {references[0]}.", "relevant_articles": articles})]
+
+    aggregator = LiteratureAggregator(
+        scripted_model([("search_pubmed", {"query": "metformin"})], cite_two), settings=settings
+    )
+    parent: Agent[None, str] = Agent(
+        scripted_model(asks(1), lambda seen: f"Both say so {references[0]} {references[1]}."),
+        deps_type=type(None),
+        capabilities=[aggregator.as_capability(max_characters=500)],
+        retries=4,
+    )
+    assert (await parent.run("Ask.")).output == f"Both say so {references[0]}."
+
+
 async def test_texts_inside_structured_output_are_held_too(settings: Settings) -> None:
     wrong: Calls = [("final_result", {"title": "Plan", "steps": ["Read PMID 12345 first.", "Then walk."]})]
     output = await held(settings, wrong, output_type=Plan)

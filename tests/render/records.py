@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -32,6 +32,30 @@ def packaged_records() -> list[CitationArtifact]:
         elif file.name == "trials.json":
             found += (study.trial for study in clinicaltrials.parse_page(body).studies)
     return found
+
+
+def shapes(records: Sequence[CitationArtifact]) -> list[CitationArtifact]:
+    """One record of each shape that a printed reference can tell apart."""
+
+    def shape(record: CitationArtifact) -> tuple[object, ...]:
+        authors = record.authors
+        return (
+            record.kind,
+            record.is_preprint,
+            record.is_notice,
+            record.correction_status,
+            min(len(authors), 7),
+            any(author.collective for author in authors),
+            any(author.suffix for author in authors),
+            bool(record.doi),
+            bool(record.journal),
+            bool(getattr(record, "pages", None)),
+            bool(getattr(record, "volume", None)),
+            record.language,
+            record.title.isascii(),
+        )
+
+    return list({shape(record): record for record in records}.values())
 
 
 def recorded_records(folder: Path) -> list[CitationArtifact]:

@@ -25,7 +25,7 @@ from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.render.csl import NO_AUTHOR, STYLES, csl_items, render_csl_json, render_styled
 
 from .conftest import article
-from .records import packaged_records
+from .records import packaged_records, shapes
 
 SYNTHETIC = "[SYNTHETIC - Made up for testing]"
 READ = Provenance(source="clinicaltrials", request="GET", retrieved_at=datetime(2026, 3, 4, 9, tzinfo=UTC))
@@ -298,11 +298,13 @@ def test_numbers_follow_the_order_given() -> None:
 
 @pytest.fixture(scope="module")
 def packaged() -> Sequence[CitationArtifact]:
-    return packaged_records()
+    return shapes(packaged_records())
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_every_packaged_record_is_one_entry_on_one_line(style: str, packaged: Sequence[CitationArtifact]) -> None:
+def test_packaged_records_of_every_shape_are_one_entry_on_one_line(
+    style: str, packaged: Sequence[CitationArtifact]
+) -> None:
     lines = render_styled(packaged, style).splitlines()
     assert len(lines) == len(packaged)
     for number, (line, record) in enumerate(zip(lines, packaged, strict=True), start=1):
