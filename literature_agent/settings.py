@@ -145,4 +145,5 @@ def load_settings(**overrides: Any) -> Settings:
         first = refused.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]).upper() if first["loc"] else "?"
         name = name.removeprefix("LITERATURE_AGENT_")
-        raise ConfigurationError(f"Setting LITERATURE_AGENT_{name} is not usable: {first['msg']}.") from None
+        said = first["msg"].removeprefix("Value error, ")
+        raise ConfigurationError(f"Setting LITERATURE_AGENT_{name} is not usable: {said}.") from None

@@ -263,7 +263,7 @@ class _Check:
             return "Journal, volume and page fit several works; add the title."
         said = citation.model_dump(exclude={"key", "text"}, exclude_none=True)
         if not said:
-            return "Nothing that names a work could be read in it."
+            return "Nothing that names a work could be read in it: give authors, year and title, or an identifier."
         if set(said) <= {"title"}:
             return "A title alone matches nothing: add the first author or the year."
         if said.keys() & _IDENTIFIERS:

@@ -21,7 +21,7 @@ from literature_agent.ids import identify
 from literature_agent.results import FetchResult, FullText, FullTextReason, TrailStep
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources._jats import JatsArticle, choose, parse_jats
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import quoted
 from literature_agent.sources.europepmc.client import EuropePMCClient, full_text_request
 from literature_agent.sources.pmc.client import PMCClient, why_without_text
 from literature_agent.sources.pubmed.client import PubMedClient
@@ -106,7 +106,7 @@ def _named(text: str, registry: ArtifactRegistry | None) -> Ids:
     records = registry.copies(reference) if registry is not None else ()
     if not records:
         raise InvalidInputError(
-            f"The reference {one_line(text, 60)!r} is not held: it names nothing without the registry that issued it.",
+            f"The reference {quoted(text)} is not held: it names nothing without the registry that issued it.",
             reason="pmc_invalid_input",
             recovery="Give the registry of that run, or a PMID, PMCID or DOI.",
         )

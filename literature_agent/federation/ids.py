@@ -10,7 +10,7 @@ from literature_agent.artifacts import CitationArtifact, EuropePMCArticle, PMCAr
 from literature_agent.errors import InvalidInputError, SourceError
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import quoted
 from literature_agent.sources.pmc.client import PMCClient
 from literature_agent.sources.pmc.parse import IdType
 from literature_agent.transport import Transport
@@ -62,7 +62,7 @@ def ids_of(text: str) -> Ids:
             recovery="Fetch it from clinicaltrials, or search pubmed for papers about it.",
         )
     raise InvalidInputError(
-        f"{one_line(str(text), 60)!r} is no identifier of an article.",
+        f"{quoted(text)} is no identifier of an article.",
         reason="pmc_invalid_input",
         recovery="Give one PMID (33301246), PMCID (PMC7759461), DOI (10.1056/NEJMoa2001017) or preprint id (PPR123).",
     )

@@ -31,7 +31,7 @@ from literature_agent.ids import identify, is_preprint_server_doi, strip_doi_ver
 from literature_agent.registry import ArtifactRegistry, Reference
 from literature_agent.results import ErrorInfo, FetchResult, RelatedKind, RelatedResult, SearchStatus, TrailStep
 from literature_agent.sources import SOURCES, Source
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import quoted
 from literature_agent.sources.europepmc.citations import CitationKind, listed
 from literature_agent.sources.pubmed.elink import LinkKind, linked_pmids
 from literature_agent.transport import Transport
@@ -79,7 +79,7 @@ def seed_of(text: str) -> Seed:
     if known is not None and known.kind in ("pmid", "pmcid", "ppr"):
         return Seed(Ids(**{known.kind: known.value}))
     raise InvalidInputError(
-        f"{one_line(str(text), 60)!r} is no identifier of a work.",
+        f"{quoted(text)} is no identifier of a work.",
         recovery="Give one PMID (33301246), PMCID (PMC7759461), DOI (10.1056/NEJMoa2001017), PPR or NCT number.",
     )
 
@@ -119,7 +119,7 @@ async def find_related(
     """
     if kind not in get_args(RelatedKind):
         raise InvalidInputError(
-            f"{one_line(str(kind), 40)!r} is no kind of relation: use one of {', '.join(get_args(RelatedKind))}."
+            f"{quoted(kind, 40)} is no kind of relation: use one of {', '.join(get_args(RelatedKind))}."
         )
     if not isinstance(max_results, int) or not 1 <= max_results <= MOST_RELATED:
         raise InvalidInputError(
@@ -175,7 +175,7 @@ class _Finder:
             raise self.errors[0]
         tried = "; ".join(f"{step.route}: {step.reason}" for step in self.trail) or "no source asked knows such works"
         raise InvalidInputError(
-            f"{self.kind!r} cannot be looked for ({tried}).",
+            f"{self.kind!r} of {self.seed.ids.main or self.seed.nct_id} cannot be looked for ({tried}).",
             recovery="Start from another work, or allow pubmed and europepmc among the sources.",
         )
 

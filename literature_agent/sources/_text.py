@@ -79,6 +79,15 @@ def one_line(text: str | None, limit: int = 300) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
+def quoted(value: object, limit: int = 60) -> str:
+    """A caller's value in quotes for a sentence of ours, at most `limit` characters.
+
+    What cannot be seen is written out (`'900\\x00101'`), so that the sentence shows what is wrong with it.
+    """
+    text = str(value)
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
 def _decode(match: re.Match[str]) -> str:
     entity = match.group()
     # `html.unescape` reads `&notch;` as `&not` + `ch;`: names are looked up whole.
@@ -123,7 +132,7 @@ def parse_partial_date(text: str, *, name: str = "date", source: str = "request"
     """
     match = _PARTIAL.fullmatch(text.strip())
     if match is None:
-        raise _refused(source, f"{name}={one_line(text, 60)!r} is no date: write YYYY, YYYY-MM or YYYY-MM-DD.")
+        raise _refused(source, f"{name}={quoted(text)} is no date: write YYYY, YYYY-MM or YYYY-MM-DD.")
     year, month, day = (int(part) if part else None for part in match.groups())
     assert year is not None
     if year < 1000:
@@ -230,7 +239,7 @@ def require_query(query: str, source: str) -> str:
         InvalidInputError: blank (also when only zero-width characters stand in it), control characters, too long.
     """
     if not clean_text(query).strip("\u200c\u200d\u2800\u3164 "):
-        raise _refused(source, f"The query {one_line(query, 40)!r} is blank: write at least one search term.")
+        raise _refused(source, f"The query {quoted(query, 40)} is blank: write at least one search term.")
     if found := _CONTROL.search(query):
         where = f"U+{ord(found.group()):04X}, character {found.start() + 1}"
         raise _refused(source, f"The query holds a control character ({where}): remove it.")

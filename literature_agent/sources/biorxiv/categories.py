@@ -6,7 +6,7 @@ import difflib
 from typing import Literal
 
 from literature_agent.errors import InvalidInputError, source_error
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import quoted
 
 Server = Literal["biorxiv", "medrxiv"]
 
@@ -122,7 +122,7 @@ def known_category(category: str | None, server: Server) -> str | None:
     error = source_error(
         server,
         "invalid_input",
-        f"category={one_line(category, 60)!r} is no category of {LABELS[server]}."
+        f"category={quoted(category)} is no category of {LABELS[server]}."
         + (f" Did you mean {near[0]!r}?" if near else ""),
         recovery=f"Use one of: {', '.join(CATEGORIES[server])}.",
     )

@@ -15,7 +15,7 @@ from literature_agent.artifacts import BioRxivPreprint, DetailedPreprint, Proven
 from literature_agent.errors import InvalidInputError, SourceError, source_error
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import one_line, quoted
 from literature_agent.sources.biorxiv.categories import LABELS, Server
 from literature_agent.sources.biorxiv.pages import KeptPage, KeptPages, Place
 from literature_agent.sources.biorxiv.parse import Page, parse_details, whole_preprint_of
@@ -304,13 +304,13 @@ class BioRxivClient:
         if known is None or known.kind != "doi":
             raise refused(
                 self.name,
-                f"{one_line(text, 60)!r} is no DOI of a preprint: give one such as 10.1101/2024.01.02.24300691.",
+                f"{quoted(text)} is no DOI of a preprint: give one such as 10.1101/2024.01.02.24300691.",
             )
         doi = strip_doi_version(known.value)
         if doi.partition("/")[0] not in PREFIXES:
             raise refused(
                 self.name,
-                f"{one_line(doi, 80)!r} is not of bioRxiv or medRxiv, whose DOIs begin with 10.1101 or 10.64898: "
+                f"{quoted(doi, 80)} is not of bioRxiv or medRxiv, whose DOIs begin with 10.1101 or 10.64898: "
                 "fetch it from pubmed or europepmc.",
             )
         return doi

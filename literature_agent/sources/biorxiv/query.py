@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from literature_agent.errors import InvalidInputError, source_error
-from literature_agent.sources._text import one_line, require_query
+from literature_agent.sources._text import quoted, require_query
 from literature_agent.sources.biorxiv.categories import Server
 from literature_agent.sources.biorxiv.highwire import GREEK
 
@@ -101,7 +101,7 @@ def read_query(query: str, source: Server) -> Filter:
     reader = _Reader(plain, source)
     tree = reader.read()
     if not _asks(tree):
-        raise refused(source, f"The query {one_line(query, 80)!r} only excludes: name at least one word to look for.")
+        raise refused(source, f"The query {quoted(query, 80)} only excludes: name at least one word to look for.")
     if reader.small_operators:
         names = ", ".join(dict.fromkeys(reader.small_operators))
         warnings.append(f"{names} in small letters was not read as an operator: write AND, OR, NOT in capitals.")
@@ -127,7 +127,7 @@ class _Reader:
         self.small_operators: list[str] = []
 
     def wrong(self, what: str) -> InvalidInputError:
-        return refused(self.source, f"The query {one_line(self.query, 80)!r} {what}.")
+        return refused(self.source, f"The query {quoted(self.query, 80)} {what}.")
 
     def read(self) -> Node:
         tree = self.any_of(0)
@@ -191,12 +191,12 @@ class _Reader:
         if text.endswith("*"):
             text, is_beginning = text[:-1], True
         if "*" in text or "?" in text.rstrip("?"):
-            raise self.wrong(f"has a wildcard inside {one_line(text, 40)!r}: only an ending may be open, as in immun*")
+            raise self.wrong(f"has a wildcard inside {quoted(text, 40)}: only an ending may be open, as in immun*")
         bare = folded(text)
         if not bare.strip():
-            raise self.wrong(f"has {one_line(token.group(), 40)!r}, which holds no word: leave it out")
+            raise self.wrong(f"has {quoted(token.group(), 40)}, which holds no word: leave it out")
         if is_beginning and len(bare.split()[-1]) < _SHORTEST_PREFIX:
-            raise self.wrong(f"has {one_line(token.group(), 40)!r}: write at least {_SHORTEST_PREFIX} letters before *")
+            raise self.wrong(f"has {quoted(token.group(), 40)}: write at least {_SHORTEST_PREFIX} letters before *")
         several = " " in bare.strip()
         written = f'"{bare.strip()}"' if several else bare.strip()
         return Words(bare[:-1] if is_beginning else bare, written + "*" * is_beginning)

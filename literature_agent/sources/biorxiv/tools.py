@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
-from literature_agent.sources._text import date_bounds, first_day, last_day, one_line
+from literature_agent.sources._text import date_bounds, first_day, last_day, quoted
 from literature_agent.sources.biorxiv.categories import LABELS, Server, known_category
 from literature_agent.sources.biorxiv.client import BioRxivClient, Reading, Window
 from literature_agent.sources.biorxiv.hits import Hits, find_hits
@@ -80,7 +80,7 @@ class BioRxivTools:
         if server is not None and server != name:
             raise refused(
                 name,
-                f"server={one_line(str(server), 40)!r} is not searched here: this run may ask {LABELS[name]} only.",
+                f"server={quoted(server, 40)} is not searched here: this run may ask {LABELS[name]} only.",
                 f"Leave `server` out, or write {name!r}.",
             )
         wanted = read_query(query, name)
@@ -146,7 +146,7 @@ class BioRxivTools:
             return 0
         if not re.fullmatch(r"[0-9]{1,9}", text):
             raise refused(
-                self.client.name, f"page={one_line(text, 40)!r} is no `next_page` of an answer: give it back unchanged."
+                self.client.name, f"page={quoted(text, 40)} is no `next_page` of an answer: give it back unchanged."
             )
         return int(text)
 

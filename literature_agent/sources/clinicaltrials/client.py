@@ -11,7 +11,7 @@ from literature_agent.artifacts import Provenance
 from literature_agent.errors import InvalidInputError, SourceError, source_error
 from literature_agent.ids import identify
 from literature_agent.results import ErrorInfo, FetchResult
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import one_line, quoted
 from literature_agent.sources.clinicaltrials.parse import NAME, Study, StudyPage, parse_page, parse_study
 from literature_agent.sources.clinicaltrials.query import Plan, refused
 from literature_agent.transport import A_DAY, Transport, describe
@@ -262,7 +262,7 @@ def _number(text: str) -> str:
     if known is None or known.kind != "nct":
         other = known is not None and known.kind in ("pmid", "pmcid", "doi") and not text.strip().isdigit()
         raise refused(
-            f"{one_line(text, 60)!r} is no number of a study: write NCT and 8 digits, such as NCT01234567."
+            f"{quoted(text)} is no number of a study: write NCT and 8 digits, such as NCT01234567."
             + (" For papers, use pubmed or europepmc." if other else "")
         )
     return known.value

@@ -15,7 +15,7 @@ from literature_agent.sources._text import (
     date_bounds,
     first_day,
     last_day,
-    one_line,
+    quoted,
     require_query,
 )
 from literature_agent.sources.clinicaltrials.parse import NAME
@@ -176,7 +176,7 @@ def _read(text: str | None, name: str, warnings: list[str]) -> str:
         return ""
     plain = " ".join(require_query(str(text), NAME).translate(str.maketrans("“”„", '"""')).split())
     if plain.count('"') % 2:
-        raise refused(f'{name}={one_line(plain, 80)!r} has an open ": close it or leave it out.')
+        raise refused(f'{name}={quoted(plain, 80)} has an open ": close it or leave it out.')
     if tags := dict.fromkeys(_PUBMED_TAG.findall(plain)):
         warnings.append(f"{', '.join(tags)} is PubMed's grammar and was left out of {name}.")
         plain = _PUBMED_TAG.sub(" ", plain)
@@ -196,7 +196,7 @@ def _plain(piece: str, whole: str, name: str, warnings: list[str]) -> str:
     bare = re.sub(r"\[([^\[\]]*)\]", r" \1 ", piece)
     if found := re.search(r"[\[\]]", bare):
         raise refused(
-            f"{name}={one_line(whole, 80)!r} has a square bracket {found.group()!r} without its partner, which the "
+            f"{name}={quoted(whole, 80)} has a square bracket {found.group()!r} without its partner, which the "
             "registry cannot read: leave it out."
         )
     if bare != piece:
@@ -212,7 +212,7 @@ def _require_balance(read: str, whole: str, name: str) -> None:
             break
     if depth:
         sign = "(" if depth > 0 else ")"
-        raise refused(f"{name}={one_line(whole, 80)!r} has a {sign!r} without its partner: balance the parentheses.")
+        raise refused(f"{name}={quoted(whole, 80)} has a {sign!r} without its partner: balance the parentheses.")
 
 
 def _listed(values: Sequence[str] | str | None) -> list[str]:
@@ -232,7 +232,7 @@ def _statuses(values: Sequence[str] | str | None) -> tuple[str, ...]:
         status = re.sub(r"[\s_-]+", "_", value.upper())
         if status not in known:
             raise refused(
-                f"overall_status: {one_line(value, 60)!r} is no status of a study.", f"Use some of: {', '.join(known)}."
+                f"overall_status: {quoted(value)} is no status of a study.", f"Use some of: {', '.join(known)}."
             )
         named[status] = None
     return tuple(named)
@@ -251,9 +251,7 @@ def _phases(values: Sequence[str] | str | None) -> tuple[str, ...]:
             if number in ("1", "2", "3", "4"):
                 phase = f"EARLY_PHASE{number}" if bare.startswith("EARLY") else f"PHASE{number}"
             if phase not in known:
-                raise refused(
-                    f"phases: {one_line(value, 60)!r} is no phase of a trial.", f"Use some of: {', '.join(known)}."
-                )
+                raise refused(f"phases: {quoted(value)} is no phase of a trial.", f"Use some of: {', '.join(known)}.")
             named[phase] = None
     return tuple(phase for phase in known if phase in named)
 
@@ -267,7 +265,7 @@ def _sort(sort: str | None) -> str:
         if field.strip().lower() == known.lower() and direction.strip().lower() in ("", "asc", "desc"):
             return f"{known}:{direction.strip().lower() or 'desc'}"
     raise refused(
-        f"sort={one_line(given, 60)!r} is unknown.",
+        f"sort={quoted(given)} is unknown.",
         f"Use relevance, date, updated, start_date or completion_date, or one of {', '.join(_SORT_FIELDS)} with :asc "
         "or :desc.",
     )
@@ -291,7 +289,7 @@ def token_of(page: str | None) -> str | None:
     if not text:
         return None
     if len(text) > 500 or not re.fullmatch(r"[\w.~+/=-]+", text, re.ASCII) or text.isdigit():
-        raise refused(f"page={one_line(text, 60)!r} is no `next_page` of an answer: give it back unchanged.")
+        raise refused(f"page={quoted(text)} is no `next_page` of an answer: give it back unchanged.")
     return text
 
 

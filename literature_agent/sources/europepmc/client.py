@@ -13,7 +13,7 @@ from literature_agent.artifacts import DetailedEuropePMCArticle, EuropePMCArticl
 from literature_agent.errors import InvalidInputError, SourceError, source_error
 from literature_agent.ids import identify, normalise_pmcid, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult, FullTextReason
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import one_line, quoted
 from literature_agent.sources._xml import parse_xml
 from literature_agent.sources.europepmc.parse import NAME, BareEnvelope, SearchPage, parse_article, parse_search
 from literature_agent.sources.europepmc.query import CONTROL, phrase, refused, sort_complaint
@@ -127,7 +127,7 @@ def target_of(asked: str) -> Target:
     if known is not None and known.kind == "nct":
         raise refused(f"{known.value} is a trial: fetch it from clinicaltrials.")
     raise refused(
-        f"{one_line(asked, 60)!r} is no identifier of Europe PMC: give a PMID, a PMCID (PMC...), a DOI, "
+        f"{quoted(asked)} is no identifier of Europe PMC: give a PMID, a PMCID (PMC...), a DOI, "
         "a preprint id (PPR...) or SRC:id such as AGR:IND123."
     )
 
@@ -379,7 +379,7 @@ class EuropePMCClient:
         """
         wanted = normalise_pmcid(full_text_id) or (full_text_id.strip().upper())
         if not re.fullmatch(r"(?:PMC|PPR)\d{1,12}", wanted):
-            raise refused(f"{one_line(full_text_id, 60)!r} has no full text here: give a PMCID (PMC...) or PPR id.")
+            raise refused(f"{quoted(full_text_id)} has no full text here: give a PMCID (PMC...) or PPR id.")
 
         def read(answer: Answer) -> FullTextXML:
             if answer.status in (204, 404) or (answer.status == 200 and not answer.body.strip()):
@@ -417,12 +417,12 @@ def _blamed(failed: SourceError, plan: SearchPlan, *, was_bare: bool) -> SourceE
         return refused(f"Europe PMC gave no answer with this sort: {complaint}.")
     if was_bare and "," in plan.sort:
         return refused(
-            f"Europe PMC gave no answer with the sort {one_line(plan.sort, 80)!r}: each of its fields is known, but "
+            f"Europe PMC gave no answer with the sort {quoted(plan.sort, 80)}: each of its fields is known, but "
             "together they are not taken. Sort by one field."
         )
     if was_bare and plan.cursor != "*":
         return refused(
-            f"Europe PMC gave no answer from the cursor {one_line(plan.cursor, 40)!r}: it is malformed or has expired. "
+            f"Europe PMC gave no answer from the cursor {quoted(plan.cursor, 40)}: it is malformed or has expired. "
             "Start again without `page`."
         )
     if plan.cursor != "*":

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from urllib.parse import quote
 
 from literature_agent.errors import InvalidInputError, source_error
-from literature_agent.sources._text import date_bounds, first_day, last_day, one_line, require_query
+from literature_agent.sources._text import date_bounds, first_day, last_day, quoted, require_query
 from literature_agent.sources.europepmc.parse import NAME
 
 EuropePMCSource = Literal["MED", "PMC", "PPR", "PAT", "AGR"]
@@ -79,9 +79,7 @@ def listed(values: Sequence[str] | str, name: str) -> tuple[str, ...]:
     parts = values.split(",") if isinstance(values, str) else values
     for part in parts:
         if not isinstance(part, str) or len(part) > 200 or CONTROL.search(part.strip()):
-            raise refused(
-                f"{name}: {one_line(str(part), 60)!r} is not a plain short text; write it without line breaks."
-            )
+            raise refused(f"{name}: {quoted(part)} is not a plain short text; write it without line breaks.")
     return tuple(part.strip() for part in parts if part.strip())
 
 
@@ -112,24 +110,24 @@ def _require_grammar(query: str) -> None:
     if found := _RANGE_WITHOUT_COLON.search(query):
         field, span = found.groups()
         raise refused(f"The range {found.group()!r} lacks a colon after the field: write {field}:{span}.")
-    depth, quoted, escaped = 0, False, False
+    depth, in_quotes, escaped = 0, False, False
     for character in query:
         if escaped:
             escaped = False
         elif character == "\\":
             escaped = True
         elif character == '"':
-            quoted = not quoted
-        elif not quoted and character in "()":
+            in_quotes = not in_quotes
+        elif not in_quotes and character in "()":
             depth += 1 if character == "(" else -1
             if depth < 0:
                 break
-    if quoted or escaped:
-        sign = '"' if quoted else "\\"
-        raise refused(f"The query {one_line(query, 80)!r} has an open {sign}: close it or leave it out.")
+    if in_quotes or escaped:
+        sign = '"' if in_quotes else "\\"
+        raise refused(f"The query {quoted(query, 80)} has an open {sign}: close it or leave it out.")
     if depth:
         wrong = "an opening" if depth > 0 else "a closing"
-        raise refused(f"The query {one_line(query, 80)!r} has {wrong} parenthesis without its partner: balance them.")
+        raise refused(f"The query {quoted(query, 80)} has {wrong} parenthesis without its partner: balance them.")
 
 
 # --- order and place --------------------------------------------------------------------------------------------------
@@ -143,7 +141,7 @@ def sort_sent(sort: str | None) -> str:
     """
     given = (sort or "").strip()
     if len(given) > 200 or CONTROL.search(given):
-        raise refused(f"sort={one_line(given, 60)!r} is not a short line such as 'CITED desc'.")
+        raise refused(f"sort={quoted(given)} is not a short line such as 'CITED desc'.")
     if given.lower() in _PLAIN_SORTS:
         return _PLAIN_SORTS[given.lower()]
     return ",".join(_mended(part) for part in given.split(","))
@@ -181,7 +179,7 @@ def start_cursor(page: str | None, cursor_mark: str | None) -> str:
     if cursor.isdigit() and len(cursor) < 8:
         raise refused(f"page={cursor!r} is a number; give back the `next_page` of the answer before, or leave it out.")
     if len(cursor) > 2000 or re.search(r"\s", cursor) or CONTROL.search(cursor):
-        raise refused(f"page={one_line(cursor, 60)!r} is no cursor; give back `next_page` unchanged, or leave it out.")
+        raise refused(f"page={quoted(cursor)} is no cursor; give back `next_page` unchanged, or leave it out.")
     return cursor
 
 
@@ -202,4 +200,4 @@ def result_type_sent(result_type: str | None) -> ResultType:
     for known in _RESULT_TYPES:
         if wanted == known:
             return known
-    raise refused(f"result_type={one_line(wanted, 40)!r} is unknown: choose core, lite or idlist.")
+    raise refused(f"result_type={quoted(wanted, 40)} is unknown: choose core, lite or idlist.")

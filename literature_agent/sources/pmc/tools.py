@@ -11,7 +11,7 @@ from pydantic import Field
 from literature_agent.errors import InvalidInputError
 from literature_agent.ids import normalise_pmcid
 from literature_agent.results import FetchResult
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import quoted
 from literature_agent.sources.pmc.client import PMCClient
 from literature_agent.sources.pmc.parse import NAME
 
@@ -45,7 +45,7 @@ def read_pmcids(ids: Sequence[str] | str) -> dict[str, str]:
     given = [ids] if isinstance(ids, str) else list(ids)
     if len(given) > MOST_IDS:
         raise InvalidInputError(
-            f"{len(given)} identifiers are too many: fetch at most {MOST_IDS} articles at once.",
+            f"{len(given):,} identifiers are too many: fetch at most {MOST_IDS} articles at once.",
             reason=f"{NAME}_invalid_input",
         )
     asked: dict[str, str] = {}
@@ -53,7 +53,7 @@ def read_pmcids(ids: Sequence[str] | str) -> dict[str, str]:
         pmcid = normalise_pmcid(text)
         if pmcid is None:
             raise InvalidInputError(
-                f"{one_line(text, 60)!r} is no PMCID: write PMC and the digits, such as PMC3531190.",
+                f"{quoted(text)} is no PMCID: write PMC and the digits, such as PMC3531190.",
                 reason=f"{NAME}_invalid_input",
             )
         asked[text] = pmcid

@@ -9,7 +9,7 @@ from typing import Any
 from literature_agent.errors import InvalidInputError
 from literature_agent.results import MeshResult, MeshTerm
 from literature_agent.sources._eutils import eutils_request, read_json
-from literature_agent.sources._text import clean_text, one_line, require_query
+from literature_agent.sources._text import clean_text, quoted, require_query
 from literature_agent.sources.pubmed.query import NAME
 from literature_agent.transport import Answer, Request, TransientAnswer, Transport
 
@@ -100,7 +100,7 @@ def _checked(term: str) -> str:
     wanted = " ".join(re.sub(r'["\[\]*]', " ", clean_text(term)).split())
     if not wanted or len(wanted) > LONGEST_TERM:
         raise InvalidInputError(
-            f"{one_line(term, 60)!r} is no term: write one concept, such as 'heart attack'.",
+            f"{quoted(term)} is no term: write one concept, such as 'heart attack'.",
             reason=f"{NAME}_invalid_input",
         )
     return wanted

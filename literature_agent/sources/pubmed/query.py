@@ -14,7 +14,15 @@ from urllib.parse import urlencode
 
 from literature_agent.errors import InvalidInputError, source_error
 from literature_agent.ids import identify
-from literature_agent.sources._text import date_bounds, first_day, last_day, one_line, parse_partial_date, require_query
+from literature_agent.sources._text import (
+    date_bounds,
+    first_day,
+    last_day,
+    one_line,
+    parse_partial_date,
+    quoted,
+    require_query,
+)
 
 NAME = "pubmed"
 
@@ -118,10 +126,10 @@ def offset_of(page: str | None) -> int:
     """
     text = str(page if page is not None else "").strip() or "0"
     if not (text.isascii() and text.isdigit()):
-        raise _refused(f"page={one_line(text, 40)!r} is no page of PubMed: give `next_page` of the answer before.")
+        raise _refused(f"page={quoted(text, 40)} is no page of PubMed: give `next_page` of the answer before.")
     if len(text) > 9 or int(text) >= REACH:
         raise _refused(
-            f"page={one_line(text, 40)!r} lies beyond the first {REACH:,} records, and PubMed gives no more of one "
+            f"page={quoted(text, 40)} lies beyond the first {REACH:,} records, and PubMed gives no more of one "
             "search: narrow it, or split it by date (date_from, date_to)."
         )
     return int(text)
@@ -166,7 +174,7 @@ def _read_id(text: str) -> Asked:
         if bare.isascii() and bare.isdigit():
             return Asked(text, None, bare)
         raise _refused(
-            f"{one_line(text, 80)!r} is no identifier that PubMed knows: give one PMID, PMCID or DOI an entry, such as "
+            f"{quoted(text, 80)} is no identifier that PubMed knows: give one PMID, PMCID or DOI an entry, such as "
             "33301246, PMC7759461 or 10.1056/NEJMoa2001017."
         )
     if known.kind == "pmid" or known.kind == "pmcid" or known.kind == "doi":
@@ -176,9 +184,7 @@ def _read_id(text: str) -> Asked:
         "ppr": "fetch it from europepmc",
         "nbk": f"search pubmed for {known.value}[book] to find its chapters",
     }
-    raise _refused(
-        f"{one_line(text, 80)!r} is no record of PubMed: {elsewhere.get(known.kind, 'search for its title')}."
-    )
+    raise _refused(f"{quoted(text, 80)} is no record of PubMed: {elsewhere.get(known.kind, 'search for its title')}.")
 
 
 def _order(sort: str | None) -> str:
@@ -188,7 +194,7 @@ def _order(sort: str | None) -> str:
     for name, spelling in SORTS.items():
         if asked in (name, spelling.lower()):
             return name
-    raise _refused(f"sort={one_line(sort, 40)!r} is no order of PubMed: use one of {', '.join(SORTS)}.")
+    raise _refused(f"sort={quoted(sort, 40)} is no order of PubMed: use one of {', '.join(SORTS)}.")
 
 
 def _values(name: str, given: Sequence[str] | str | None) -> list[str]:

@@ -59,6 +59,8 @@ class PubMedTools:
             after = offset + len(hits.pmids)
             more = bool(hits.pmids) and after < min(hits.total, REACH)
             error, unread = _unread(hits, records, offset=offset, limit=limit)
+            if (search.start or "") > self.client.transport.now().strftime("%Y/%m/%d"):
+                unread.append(f"date_from={date_from!r} lies in the future: only cover dates set ahead can match.")
             return SearchResult(
                 status="empty" if not hits.total else "partial" if error else "ok",
                 query_sent=search.term,
