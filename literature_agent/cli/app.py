@@ -16,8 +16,10 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from literature_agent.cli.batch import batch
 from literature_agent.cli.cite import cite
 from literature_agent.cli.doctor import doctor
+from literature_agent.cli.durable_runs import resume, runs
 from literature_agent.cli.examples import epilog
 from literature_agent.cli.lookup import fetch, search
 from literature_agent.cli.mcp import mcp
@@ -41,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, search, fetch, read, cite, mcp, sandbox, doctor):
+for command in (run, batch, resume, runs, search, fetch, read, cite, mcp, sandbox, doctor):
     app.command(epilog=epilog(command.__name__))(command)
 
 

@@ -8,13 +8,14 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from literature_agent.cli.corpus import open_settings
+from literature_agent.cli.durable_runs import run_durably
 from literature_agent.cli.files import name_for, output_file, read_searches
 from literature_agent.cli.forms import (
     BIBLIOGRAPHIES,
@@ -108,6 +109,9 @@ def run(
     drift: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Make the searches recorded there again: what has changed?")
     ] = None,
+    durable: Annotated[
+        bool, typer.Option("--durable", help="Keep the run in a database; `resume` goes on with it after a crash.")
+    ] = False,
     use_sandbox: UseSandbox = False,
     corpus: CorpusFolder = None,
     json: Json = False,
@@ -136,6 +140,10 @@ def run(
         "--search-log": bool(search_log),
         f"--format {format}": format not in (None, Format.json, Format.text),
     }
+    if durable and not (record is replay is drift is None):
+        raise InvalidInputError(
+            "--durable and a recording contradict each other.", recovery="Keep the run in a database or in a folder."
+        )
     recording = open_recording(question, record, replay, drift, beside)
     if question is None:
         question = recorded_question(recording)
@@ -165,29 +173,45 @@ def run(
         limits = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
         no_model = model is None and opened.settings.model is None and replay is None
         notes = (opened.note, NO_MODEL if no_model else "", f"Replay of {replay}: {OFFLINE}" if replay else "")
-        with screen.progress(*notes) as listen, _cancel_on_interrupt(screen) as token:
-            answer = aggregate_sync(
-                question,
-                model=model,
-                sources=None if sources is None else read_list(sources) or (),
-                date_from=date_from,
-                date_to=date_to,
-                since_entry_date=since_entry_date,
-                languages=read_list(languages),
-                publication_types=read_types(publication_types),
-                max_articles=max_articles,
-                searches=given,
-                budget=Budget(**{name: value for name, value in limits.items() if value is not None}),
-                settings=opened.settings,
-                on_event=listen,
-                cancellation_token=token,
-                recording=recording,
-            )
+        budget = Budget(**{name: value for name, value in limits.items() if value is not None})
+        asked_for: dict[str, Any] = {
+            "sources": None if sources is None else read_list(sources) or (),
+            "date_from": date_from,
+            "date_to": date_to,
+            "since_entry_date": since_entry_date,
+            "languages": read_list(languages),
+            "publication_types": read_types(publication_types),
+            "max_articles": max_articles,
+            "searches": given,
+        }
+        interrupts = nullcontext() if durable else _cancel_on_interrupt(screen)
+        with screen.progress(*notes) as listen, interrupts as token:
+            if durable:
+                answer = run_durably(
+                    screen,
+                    question,
+                    settings=opened.settings,
+                    model=model,
+                    budget=budget,
+                    listen=listen,
+                    limits=asked_for,
+                )
+            else:
+                answer = aggregate_sync(
+                    question,
+                    model=model,
+                    budget=budget,
+                    settings=opened.settings,
+                    on_event=listen,
+                    cancellation_token=token,
+                    recording=recording,
+                    **asked_for,
+                )
     if record is not None:
         screen.note(recorded_note(recording))
     if open_report and file is None:
         file = _report_file(question)
-    if _write(screen, answer, form, file) and open_report and file is not None:
+    if write_answer(screen, answer, form, file) and open_report and file is not None:
         _show(screen, file)
     for log in search_log or ():
         _saved(screen, log, rendered_log(answer, log))
@@ -232,7 +256,7 @@ def _report_file(question: str) -> Path:
     return Path(tempfile.mkdtemp(prefix="literature-agent-")) / name_for(question, ".html")
 
 
-def _write(screen: Screen, answer: LiteratureAggregationOutput, form: Format, file: Path | None) -> bool:
+def write_answer(screen: Screen, answer: LiteratureAggregationOutput, form: Format, file: Path | None) -> bool:
     """Write the answer where it is wanted, and say whether that is `file`."""
     written = file is not None and _saved(screen, file, rendered(answer, form, 80))
     if screen.json:

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from literature_agent.custody.calls import Call, Shown
+from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps
 from literature_agent.custody.events import Event, EventKind, Observer
 from literature_agent.custody.gate import READ_TOOL, Custody, identifier_of
 
-__all__ = ["READ_TOOL", "Call", "Custody", "Event", "EventKind", "Observer", "Shown", "identifier_of"]
+__all__ = [
+    "READ_TOOL",
+    "Asked",
+    "Call",
+    "Custody",
+    "Direct",
+    "Event",
+    "EventKind",
+    "Observer",
+    "Shown",
+    "Steps",
+    "identifier_of",
+]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from datetime import datetime
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from literature_agent.errors import InvalidInputError, LiteratureError
 from literature_agent.federation import ConvertedId
@@ -48,12 +49,39 @@ class Shown:
     result: Result | None = None
 
 
-async def outcome_of(call: Awaitable[T]) -> tuple[T | None, LiteratureError | None]:
+@dataclass(frozen=True)
+class Asked(Generic[T]):
+    """What one call to the outside gave, or the error it ended in, and when it was made."""
+
+    started: datetime
+    result: T | None = None
+    error: LiteratureError | None = None
+
+
+class Steps(Protocol):
+    """Who makes the calls of a run to the outside world, and may keep what they gave.
+
+    A durable run records each and gives the record when it is carried out again, so `call` may not run at all.
+    """
+
+    async def step(self, name: str, returns: Any, call: Callable[[], Awaitable[Asked[T]]]) -> Asked[T]:
+        """Make the call. `returns` is the type of the result; the step is opened before the first await."""
+        ...
+
+
+class Direct:
+    """Makes every call and keeps nothing."""
+
+    async def step(self, name: str, returns: Any, call: Callable[[], Awaitable[Asked[T]]]) -> Asked[T]:
+        return await call()
+
+
+async def outcome_of(started: datetime, call: Awaitable[T]) -> Asked[T]:
     """What a call gives, or the error it ends in."""
     try:
-        return await call, None
+        return Asked(started, await call)
     except LiteratureError as error:
-        return None, error
+        return Asked(started, error=error)
 
 
 def search_key(source: str, arguments: Mapping[str, Any]) -> str:

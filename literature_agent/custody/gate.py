@@ -13,12 +13,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from opentelemetry import trace
 
 from literature_agent.artifacts import CitationArtifact
-from literature_agent.custody.calls import Call, Shown, outcome_of, request_limits, search_key
+from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps, outcome_of, request_limits, search_key
 from literature_agent.custody.events import Event, Observer
 from literature_agent.custody.several import SEVERAL
 from literature_agent.errors import InvalidInputError, LiteratureError, source_error
@@ -28,12 +28,13 @@ from literature_agent.integrity import Desk
 from literature_agent.ledger import Ledger, SearchRecord
 from literature_agent.outputs import AggregationRequest
 from literature_agent.registry import ArtifactRegistry
-from literature_agent.results import CitationMatch, ErrorInfo, SearchResult
+from literature_agent.results import CitationMatch, ErrorInfo, FetchResult, FullText, SearchResult
 from literature_agent.sources import Source, SourceTools
 from literature_agent.transport import Progress, Transport
 from literature_agent.views import View, view_fetch, view_full_text, view_search
 
 READ_TOOL = "read_pmc_full_text"
+T = TypeVar("T")
 
 # A listener hears of every step of a usual run, and of no run more than a hundred events.
 _MOST_STEPS = 90
@@ -52,6 +53,7 @@ class Custody:
     ledger: Ledger
     request: AggregationRequest
     observer: Observer | None = None
+    steps: Steps = field(default_factory=Direct)
     repeats: int = field(default=0, init=False)
     """Searches that were answered from memory, because they had been asked before."""
     fruitless: int = field(default=0, init=False)
@@ -86,7 +88,7 @@ class Custody:
 
     async def _call(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Shown:
         if tool == "current_time":
-            return Shown("ok", self.now(f"call {call.id}").strftime("%Y-%m-%d %H:%M UTC (%A)"))
+            return Shown("ok", (await self.clock(f"call {call.id}")).strftime("%Y-%m-%d %H:%M UTC (%A)"))
         if tool == READ_TOOL:
             return await self._read(arguments["reference"], arguments.get("sections") or [], call)
         if tool in SEVERAL:
@@ -110,7 +112,8 @@ class Custody:
     async def resolve(self, source: Source, values: Sequence[str]) -> tuple[str, LiteratureError | None]:
         """Fetch records by identifier, for code at the door: hold, log and show them, and give their view."""
         call_id = self.ledger.next_call_id("door")
-        result, error = await outcome_of(self._tools[source.name].fetch(list(values)))
+        asked = await self.ask(source.fetch_tool, FetchResult, lambda: self._tools[source.name].fetch(list(values)))
+        result, error = asked.result, asked.error
         if error is not None or result is None:
             self.ledger.record_fetch(call_id, source=source.name, asked=len(values), error=error)
             return "", error
@@ -134,6 +137,28 @@ class Custody:
     def now(self, moment: str = "") -> datetime:
         """The time; a `moment` with a name is the same again in a replay."""
         return self.transport.now(moment)
+
+    async def clock(self, moment: str = "") -> datetime:
+        """The time, for what a run says or decides by it: the same when a durable run is carried out again."""
+        return (await self.ask("clock", type(None), _nothing, moment)).started
+
+    async def time_left(self, moment: str = "") -> float | None:
+        """Seconds until the deadline, for decisions of the run; None when there is none."""
+        left = self.transport.time_left(moment)
+        if left is None:
+            return None
+
+        async def read() -> float:
+            return left
+
+        return (await self.ask("time left", float, read)).result
+
+    async def ask(self, name: str, returns: Any, call: Callable[[], Awaitable[T]], moment: str = "") -> Asked[T]:
+        """Make one call to the outside: one step of a durable run, opened before the first await.
+
+        `moment` names the time of the call, for a replay.
+        """
+        return await self.steps.step(name, returns, lambda: outcome_of(self.now(moment), call()))
 
     def tell(self, event: Event) -> None:
         """Hand an event to the listener. A listener that raises does not end the run."""
@@ -164,11 +189,16 @@ class Custody:
             return again
         search_id = self.asked[key] = self.ledger.open_search(call.id, call.turn, call.index)
         async with self.in_order() as my_turn:
-            started = self.now(search_id)
             self.tell_start(source, search_id, str(arguments.get("query", "")))
             with self.transport.watched(lambda progress: self.tell_progress(source, search_id, progress)):
-                result, error = await outcome_of(self._tools[source.name].search(**{**arguments, **filters}))
+                asked = await self.ask(
+                    source.search_tool,
+                    SearchResult,
+                    lambda: self._tools[source.name].search(**{**arguments, **filters}),
+                    search_id,
+                )
             await my_turn()
+            result, error = asked.result, asked.error
             if error is not None:
                 result = SearchResult(
                     status="failed", query_sent=str(arguments.get("query", "")), error=ErrorInfo.of(error)
@@ -182,7 +212,7 @@ class Custody:
                 query=str(arguments.get("query", "")),
                 result=result,
                 references=references,
-                started_at=started,
+                started_at=asked.started,
                 origin=origin,
             )
             self.fruitless = 0 if result.artifacts else self.fruitless + 1
@@ -266,8 +296,9 @@ class Custody:
             no_record = [f"{reference}: {why}" for reference, why in elsewhere]
             return Shown("correction", "\n".join([*problems, *no_record]))
         async with self.in_order() as my_turn:
-            result, error = await outcome_of(self._tools[source.name].fetch(list(wanted)))
+            asked = await self.ask(source.fetch_tool, FetchResult, lambda: self._tools[source.name].fetch(list(wanted)))
             await my_turn()
+            result, error = asked.result, asked.error
             if error is not None:
                 self.ledger.record_fetch(
                     call.id, call.turn, call.index, source=source.name, asked=len(wanted), error=error
@@ -366,7 +397,10 @@ class Custody:
             return Shown("fact", f"{reference} has no full text that could be looked for: no identifier is known.")
         async with self.in_order() as my_turn:
             held = self.registry.full_text(reference)
-            full, error = (held, None) if held else await outcome_of(read_full_text(self.transport, ids))
+            full, error = held, None
+            if held is None:
+                asked = await self.ask(READ_TOOL, FullText, lambda: read_full_text(self.transport, ids))
+                full, error = asked.result, asked.error
             await my_turn()
             if error is not None:
                 self.ledger.record_read(call.id, call.turn, call.index, source="pmc", error=error)
@@ -420,6 +454,10 @@ class Custody:
             yield my_turn
         finally:
             mine.set()
+
+
+async def _nothing() -> None:
+    return None
 
 
 def _nudge(search_id: str, record: SearchRecord | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from literature_agent.artifacts import CitationArtifact
-from literature_agent.custody.calls import Call, Shown, outcome_of, request_limits, search_key
+from literature_agent.custody.calls import Call, Shown, request_limits, search_key
 from literature_agent.custody.events import Event
 from literature_agent.errors import InvalidInputError, SourceError
 from literature_agent.federation import (
@@ -25,7 +25,7 @@ from literature_agent.federation import (
     require_any,
     seed_of_records,
 )
-from literature_agent.results import CitationMatch, RelatedResult
+from literature_agent.results import CitationMatch, MeshResult, RelatedResult
 from literature_agent.sources import ALL
 from literature_agent.sources.pubmed.mesh import lookup_mesh
 from literature_agent.views import (
@@ -62,11 +62,18 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
     ids = [custody.ledger.open_search(call.id, call.turn, call.index, part=part) for part, _ in enumerate(sources)]
     custody.asked[key] = ids[0]
     async with custody.in_order() as my_turn:
-        started = custody.now(ids[0])
         for source, search_id in zip(sources, ids, strict=True):
             custody.tell_start(source, search_id, query)
-        answers = await ask_all(custody.transport, plan, query, max_results=max_results)
+        asked = await custody.ask(
+            SEARCH_ALL,
+            tuple[SourceAnswer, ...],
+            lambda: ask_all(custody.transport, plan, query, max_results=max_results),
+            ids[0],
+        )
         await my_turn()
+        if asked.error is not None:
+            raise asked.error
+        answers = asked.result or ()
         for part, (source, search_id, answer) in enumerate(zip(sources, ids, answers, strict=True)):
             references = [str(reference) for reference in custody.registry.hold_all(answer.result.artifacts)]
             record = custody.ledger.close_search(
@@ -76,11 +83,11 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
                 query=query,
                 result=answer.result,
                 references=references,
-                started_at=started,
+                started_at=asked.started,
                 part=part,
             )
             custody.tell_search(source, search_id, answer.result, record.new)
-        result = merged(plan, answers, query, max_results=max_results, year=custody.now().year)
+        result = merged(plan, answers, query, max_results=max_results, year=asked.started.year)
         custody.fruitless = 0 if result.artifacts else custody.fruitless + 1
         if any(answer.result.error is not None and answer.result.error.retryable for answer in answers):
             del custody.asked[key]
@@ -115,10 +122,13 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
         return Shown("fact", f"Nothing related to {reference} can be looked for: no identifier of it is known.")
     limit = int(arguments.get("max_results") or 10)
     async with custody.in_order() as my_turn:
-        result, error = await outcome_of(
-            find_related(custody.transport, seed, kind, max_results=limit, sources=custody.sources)
+        asked = await custody.ask(
+            FIND_RELATED,
+            RelatedResult,
+            lambda: find_related(custody.transport, seed, kind, max_results=limit, sources=custody.sources),
         )
         await my_turn()
+        result, error = asked.result, asked.error
         if error is not None:
             source = error.reason.partition("_")[0]
             custody.ledger.record_fetch(call.id, call.turn, call.index, source=source, asked=limit, error=error)
@@ -158,8 +168,13 @@ def _answered_by(result: RelatedResult) -> str:
 async def _match_citations(custody: Custody, arguments: Mapping[str, Any], call: Call) -> Shown:
     citations = [str(one) for one in arguments.get("citations") or ()]
     async with custody.in_order() as my_turn:
-        matches, error = await outcome_of(match_citations(custody.transport, citations, sources=custody.sources))
+        asked = await custody.ask(
+            MATCH_CITATIONS,
+            tuple[CitationMatch, ...],
+            lambda: match_citations(custody.transport, citations, sources=custody.sources),
+        )
         await my_turn()
+        matches, error = asked.result, asked.error
         if error is not None or matches is None:
             assert error is not None  # no result without an error
             return custody.refusal(f"{MATCH_CITATIONS} | refused", error)
@@ -199,8 +214,13 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
     if problems:
         return Shown("correction", "\n".join(problems))
     async with custody.in_order() as my_turn:
-        converted = await convert_ids(custody.transport, list(wanted))
+        asked = await custody.ask(
+            CONVERT_IDS, tuple[ConvertedId, ...], lambda: convert_ids(custody.transport, list(wanted))
+        )
         await my_turn()
+        if asked.error is not None:
+            raise asked.error
+        converted = asked.result or ()
         failures = [one.error for one in converted if one.status == "failed" and one.error is not None]
         if failures and len(failures) == len(converted):
             first = failures[0]
@@ -221,11 +241,14 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
 
 
 async def _lookup_mesh(custody: Custody, arguments: Mapping[str, Any], call: Call) -> Shown:
-    result, error = await outcome_of(
-        lookup_mesh(
+    asked = await custody.ask(
+        LOOKUP_MESH,
+        MeshResult,
+        lambda: lookup_mesh(
             custody.transport, str(arguments.get("term", "")), max_results=int(arguments.get("max_results") or 5)
-        )
+        ),
     )
+    result, error = asked.result, asked.error
     if error is not None or result is None:
         assert error is not None  # no result without an error
         custody.ledger.record_fetch(call.id, call.turn, call.index, source="pubmed", asked=0, error=error)

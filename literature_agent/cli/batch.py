@@ -1,0 +1,231 @@
+"""`batch`: a file of questions, a file of answers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from literature_agent.cli.corpus import open_settings
+from literature_agent.cli.durable_runs import require_durable
+from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
+from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from literature_agent.durable.batch import Batch, Progress
+    from literature_agent.settings import Settings
+
+FAILED, PARTIAL = 1, 3
+_TELL_S = 30.0
+_TELL_TERMINAL_S = 2.0
+
+
+def batch(
+    questions: Annotated[
+        Path | None,
+        typer.Argument(help="Questions: .jsonl, .csv or .parquet with `question`; none: only work on the queue."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Answers: .jsonl, .csv or .parquet, one row a question.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that work; 0: others do.")] = 1,
+    concurrency: Annotated[int, typer.Option(min=1, max=256, help="Questions at a time in one process.")] = 4,
+    queue: Annotated[str, typer.Option(help="Queue that the workers share.")] = "literature",
+    model: Annotated[str | None, typer.Option(help="Model as provider:name, or `extractive`.")] = None,
+    max_requests: Annotated[int | None, typer.Option(min=1, help="Most model requests for one question.")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most to spend on one question.")] = None,
+    deadline: Annotated[float | None, typer.Option(metavar="SECONDS", help="Longest time of one question.")] = None,
+    batch_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most to spend on all.")] = None,
+    retries: Annotated[int, typer.Option(min=0, max=10, help="Further attempts at what failed in passing.")] = 2,
+    use_sandbox: UseSandbox = False,
+    corpus: CorpusFolder = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    no_color: NoColor = False,
+) -> int:
+    """Answer many questions, and survive a crash: the same command goes on where it was.
+
+    Every answer has one row in --out. What got none is listed, with its reason, in a file beside it that can be given
+    as questions again; the same command asks only those again. Exit code 3 if some got no answer.
+    """
+    require_durable()
+    from literature_agent.durable.batch import letters_file, write_letters
+
+    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    if (questions is None) != (out is None):
+        raise InvalidInputError(
+            "A batch needs a file of questions and --out.", recovery="Give both, or neither to work on the queue."
+        )
+    if deadline is not None and not deadline > 0:
+        raise InvalidInputError(f"--deadline {deadline} is no time to work in.", recovery="Give seconds above 0.")
+    stop = threading.Event()
+    with (
+        screen.logging(),
+        open_settings(sandbox=use_sandbox, folder=corpus) as opened,
+        _stopping(stop, screen),
+    ):
+        settings = opened.settings
+        if questions is None or out is None:
+            return _work(settings, queue, concurrency, stop, screen)
+        screen.note(opened.note)
+        budget = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
+        with (
+            _opened(settings, questions, out, queue, model, budget, batch_cost, retries) as batch,
+            _workers(settings, queue, concurrency, workers, screen) as watch,
+        ):
+            batch.run(stop, tell=_teller(screen), watch=watch)
+        write_letters(letters_file(out), list(batch.dead.values()))
+    done = batch.progress
+    screen.note(f"{done.sentence()}. Answers: {out}.")
+    if batch.dead:
+        screen.note(f"Without an answer, with the reason: {letters_file(out)}.")
+    if stop.is_set() and done.left:
+        screen.note(f"Stopped with {done.left} left; the same command goes on with them.")
+    if screen.json:
+        screen.document(_summary(batch, out))
+    if done.left or batch.dead:
+        return PARTIAL if done.done else FAILED
+    return 0
+
+
+@contextmanager
+def _opened(
+    settings: Settings,
+    questions: Path,
+    out: Path,
+    queue: str,
+    model: str | None,
+    budget: dict[str, Any],
+    batch_cost: float | None,
+    retries: int,
+) -> Iterator[Batch]:
+    from literature_agent.agents.models import EXTRACTIVE, resolve_model
+    from literature_agent.durable.batch import Batch, BatchLimits, batch_id
+    from literature_agent.durable.book import open_book
+    from literature_agent.durable.tables import Results, read_questions
+    from literature_agent.outputs import Budget
+
+    named = model or settings.model or EXTRACTIVE
+    resolve_model(named)
+    read = read_questions(questions, Budget(**{name: value for name, value in budget.items() if value is not None}))
+    results = Results(out)
+    with open_book(settings) as book:
+        yield Batch(
+            client=book.client,
+            name=batch_id(out),
+            queue=queue,
+            questions=read,
+            results=results,
+            model=named,
+            limits=BatchLimits(max_cost_usd=batch_cost, retries=retries),
+        )
+
+
+def _work(settings: Settings, queue: str, concurrency: int, stop: threading.Event, screen: Screen) -> int:
+    """Be a worker until told to stop."""
+    from literature_agent.durable.worker import until_input_ends, working
+
+    if not sys.stdin.isatty() and os.environ.get(_ATTACHED):
+        until_input_ends(stop)
+    with working(settings, queue, concurrency=concurrency):
+        screen.note(f"Working on queue {queue!r}; Ctrl-C or SIGTERM ends it after the steps on their way.")
+        stop.wait()
+    return 0
+
+
+_ATTACHED = "LITERATURE_AGENT_ATTACHED"
+
+
+@contextmanager
+def _workers(
+    settings: Settings, queue: str, concurrency: int, number: int, screen: Screen
+) -> Iterator[Callable[[], None]]:
+    """The processes that work; gives what looks after them."""
+    from literature_agent.durable.worker import Crew, working
+
+    if number <= 1:
+        with working(settings, queue, concurrency=concurrency) if number else nullcontext():
+            yield lambda: None
+        return
+    command = [sys.executable, "-m", "literature_agent", "batch", "--queue", queue]
+    command += ["--concurrency", str(concurrency), "--quiet"]
+    crew = Crew(command, _environment(settings), number, screen.note)
+    try:
+        yield crew.watch
+    finally:
+        crew.stop()
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """What a worker needs so that its settings are these."""
+    from pydantic import SecretStr
+
+    environment = {**os.environ, _ATTACHED: "1"}
+    for name, value in settings:
+        if value is None or name == "sources":
+            continue
+        text = value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+        environment[f"LITERATURE_AGENT_{name.upper()}"] = text
+    environment["LITERATURE_AGENT_SOURCES"] = ",".join(settings.sources)
+    return environment
+
+
+def _teller(screen: Screen) -> Callable[[Progress], None]:
+    """Says how far the batch is, now and then."""
+    every = _TELL_TERMINAL_S if sys.stderr.isatty() else _TELL_S
+    said = [time.monotonic()]
+
+    def tell(progress: Progress) -> None:
+        if time.monotonic() - said[0] >= every:
+            said[0] = time.monotonic()
+            screen.note(progress.sentence())
+
+    return tell
+
+
+@contextmanager
+def _stopping(stop: threading.Event, screen: Screen) -> Iterator[None]:
+    """Ctrl-C and SIGTERM set `stop`; a second Ctrl-C interrupts as usual."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def handle(*_: object) -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        screen.note("Stopping after the steps on their way.")
+        stop.set()
+
+    for number in before:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _summary(batch: Batch, out: Path) -> dict[str, Any]:
+    from literature_agent.durable.batch import letters_file
+
+    done = batch.progress
+    return {
+        "batch": batch.name,
+        "answered": done.done,
+        "failed": done.failed,
+        "left": done.left,
+        "cost_usd": round(done.cost_usd, 6),
+        "results": str(out),
+        "dead_letters": str(letters_file(out)) if batch.dead else None,
+    }

@@ -1,0 +1,356 @@
+"""A batch: many questions on one queue, worked on by one or many processes, until each has its row or its reason.
+
+The one who runs the batch asks and collects; it holds no state that is not in the database or in the file of results,
+so the same command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dbos import DBOSClient
+
+from literature_agent.durable.engine import APP, VERSION
+from literature_agent.durable.records import RecordRefused, check_schema
+from literature_agent.durable.runs import RUN_WORKFLOW, Job
+from literature_agent.durable.tables import BatchQuestion, Results
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
+
+_CHUNK = 20
+"""Answers read at once: each can be large."""
+_ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+
+
+@dataclass(frozen=True)
+class BatchLimits:
+    """What a whole batch may do."""
+
+    max_cost_usd: float | None = None
+    """Nothing more is asked once this is spent and promised to questions on their way."""
+    retries: int = 2
+    """Further attempts at a question that failed for a reason that may pass."""
+    retry_delay_s: float = 10.0
+    """Before the first further attempt; doubled for each more."""
+
+
+@dataclass
+class Progress:
+    """How far a batch is."""
+
+    total: int
+    done: int = 0
+    before: int = 0
+    """Of these, answered by an earlier call."""
+    failed: int = 0
+    waiting: int = 0
+    cost_usd: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> int:
+        return self.total - self.done - self.failed
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None before anything has ended."""
+        ended = self.done - self.before + self.failed
+        return None if ended <= 0 else (time.monotonic() - self.began) / ended * self.left
+
+    def sentence(self) -> str:
+        """The state in one line."""
+        parts = [f"{self.done} of {self.total} answered"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.cost_usd:
+            parts.append(f"${self.cost_usd:.2f}")
+        left = self.seconds_left
+        if left is not None and self.left:
+            parts.append(f"about {_duration(left)} left")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """A question that got no answer, and why."""
+
+    question: BatchQuestion
+    error: LiteratureError
+    attempts: int
+    run_id: str | None = None
+
+    def row(self) -> dict[str, Any]:
+        """As a row of a file of questions, so that it can be asked again as it is."""
+        return {
+            "id": self.question.key,
+            "question": self.question.request.question,
+            **json.loads(self.question.request.model_dump_json(exclude={"question"}, exclude_defaults=True)),
+            **json.loads(self.question.budget.model_dump_json(exclude_defaults=True)),
+            "attempts": self.attempts,
+            "run_id": self.run_id,
+            "error": {"reason": self.error.reason, "message": self.error.message, "recovery": self.error.recovery},
+        }
+
+
+def batch_id(results: Path) -> str:
+    """Names the batch by its file of results: the same command goes on with the same batch."""
+    return "batch-" + hashlib.blake2b(str(results.absolute()).encode(), digest_size=5).hexdigest()
+
+
+@dataclass
+class Batch:
+    """Asks the questions that have no row yet, and writes a row for each answer.
+
+    Args:
+        client: of the database.
+        name: of the batch, see `batch_id`.
+        queue: that workers listen to.
+        questions: all of them.
+        results: the file they end in.
+        model: name of the model.
+        limits: of the whole batch.
+    """
+
+    client: DBOSClient
+    name: str
+    queue: str
+    questions: Sequence[BatchQuestion]
+    results: Results
+    model: str
+    limits: BatchLimits = BatchLimits()
+    version: str = VERSION
+    progress: Progress = field(init=False)
+    dead: dict[str, DeadLetter] = field(default_factory=dict, init=False)
+    _attempts: dict[str, int] = field(default_factory=dict, init=False)
+    _asked: dict[str, BatchQuestion] = field(default_factory=dict, init=False)
+    """Run id -> question, of those on their way."""
+    _before: dict[str, int] = field(default_factory=dict, init=False)
+    """Attempts made by earlier calls, which do not count against the retries of this one."""
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(len(self.questions))
+
+    def run(
+        self,
+        stop: threading.Event,
+        *,
+        every_s: float = 0.5,
+        tell: Callable[[Progress], None] = lambda progress: None,
+        watch: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Ask and collect until every question has its row or its reason, or `stop` is set.
+
+        Args:
+            stop: ends the call; what is on its way stays on the queue.
+            every_s: between two looks at the database.
+            tell: called after each look.
+            watch: called at each look; what it raises ends the call.
+
+        Raises:
+            LiteratureError: what `watch` raised, or the file of results can't be written.
+        """
+        todo = self._open()
+        while not stop.is_set():
+            watch()
+            todo = self._ask(todo)
+            self._collect(todo)
+            self.progress.waiting = len(self._asked)
+            tell(self.progress)
+            if not todo and not self._asked:
+                return
+            stop.wait(every_s)
+
+    # --- asking ---
+
+    def _open(self) -> list[BatchQuestion]:
+        """What is still to be asked; runs that are on their way from an earlier call are joined."""
+        answered = self.results.keys
+        self.progress.done = self.progress.before = sum(question.key in answered for question in self.questions)
+        found = self.client.list_workflows(workflow_id_prefix=f"{self.name}/", load_input=False, load_output=False)
+        newest: dict[str, Any] = {}
+        for status in found:
+            key, attempt = _parts(status.workflow_id)
+            if attempt >= self._attempts.get(key, 0):
+                self._attempts[key], newest[key] = attempt, status
+        self._before = dict(self._attempts)
+        todo = []
+        for question in sorted(self.questions, key=lambda question: question.priority):
+            if question.key in answered:
+                continue
+            status = newest.get(question.key)
+            if status is not None and (status.status == "SUCCESS" or status.status not in _ENDED):
+                self._asked[status.workflow_id] = question
+            else:
+                todo.append(question)
+        return todo
+
+    def _ask(self, todo: list[BatchQuestion]) -> list[BatchQuestion]:
+        """Put on the queue what the batch's budget allows; the rest is given back."""
+        for place, question in enumerate(todo):
+            if not self._affordable(question):
+                if self._asked:
+                    return todo[place:]
+                for left in todo[place:]:
+                    self._bury(left, _no_money(self.limits.max_cost_usd or 0.0))
+                return []
+            self._enqueue(question)
+        return []
+
+    def _enqueue(self, question: BatchQuestion, delay_s: float = 0.0) -> None:
+        attempt = self._attempts[question.key] = self._attempts.get(question.key, 0) + 1
+        run_id = f"{self.name}/{question.key}/{attempt}"
+        job = Job(request=question.request, model=self.model, budget=question.budget)
+        options: dict[str, Any] = {
+            "workflow_name": RUN_WORKFLOW,
+            "queue_name": self.queue,
+            "workflow_id": run_id,
+            "app_version": self.version,
+            "priority": question.priority,
+            "application_name": APP,
+        }
+        if delay_s > 0:
+            options["delay_seconds"] = delay_s
+        self.client.enqueue(options, job.model_dump(mode="json"))  # type: ignore[arg-type]  # built by parts
+        self._asked[run_id] = question
+
+    def _affordable(self, question: BatchQuestion) -> bool:
+        limit = self.limits.max_cost_usd
+        if limit is None:
+            return True
+        # What is on its way may cost its own limit, or what a question has cost so far.
+        ended = max(1, self.progress.done - self.progress.before + self.progress.failed)
+        mean = self.progress.cost_usd / ended
+        promised = sum(one.budget.max_cost_usd or mean for one in self._asked.values())
+        return self.progress.cost_usd + promised + (question.budget.max_cost_usd or mean) <= limit and not (
+            # Before the first price is known, questions without a limit of their own go one by one.
+            self.progress.cost_usd == 0 and question.budget.max_cost_usd is None and self._asked
+        )
+
+    # --- collecting ---
+
+    def _collect(self, todo: list[BatchQuestion]) -> None:
+        ended = self.client.list_workflows(
+            workflow_id_prefix=f"{self.name}/", status=list(_ENDED), load_input=False, load_output=False
+        )
+        mine = [status.workflow_id for status in ended if status.workflow_id in self._asked]
+        for start in range(0, len(mine), _CHUNK):
+            rows = []
+            for status in self.client.list_workflows(workflow_ids=mine[start : start + _CHUNK], load_input=False):
+                question = self._asked[status.workflow_id]
+                answer, error = _outcome(status)
+                if answer is not None:
+                    self.progress.cost_usd += float((answer.get("usage") or {}).get("cost_usd") or 0.0)
+                if answer is not None and error is None:
+                    rows.append(_row(question.key, answer))
+                    self.progress.done += 1
+                    del self._asked[status.workflow_id]
+                else:
+                    assert error is not None  # an outcome is an answer or an error
+                    del self._asked[status.workflow_id]
+                    self._failed(question, error, status.workflow_id)
+            try:
+                self.results.add(rows)
+            except OSError as refused:
+                raise LiteratureError(
+                    f"The results can't be written: {refused.strerror or refused}.",
+                    reason="durable_results",
+                    retryable=True,
+                    recovery="Make room and give the same command again: every answer is kept in the database.",
+                ) from None
+
+    def _failed(self, question: BatchQuestion, error: LiteratureError, run_id: str) -> None:
+        attempts = max(1, self._attempts[question.key] - self._before.get(question.key, 0))
+        if error.retryable and attempts <= self.limits.retries:
+            self._enqueue(question, self.limits.retry_delay_s * 2 ** (attempts - 1))
+        else:
+            self._bury(question, error, run_id)
+
+    def _bury(self, question: BatchQuestion, error: LiteratureError, run_id: str | None = None) -> None:
+        self.dead[question.key] = DeadLetter(question, error, self._attempts.get(question.key, 0), run_id)
+        self.progress.failed += 1
+
+
+def _parts(run_id: str) -> tuple[str, int]:
+    rest, _, attempt = run_id.rpartition("/")
+    return rest.partition("/")[2], int(attempt)
+
+
+def _outcome(status: Any) -> tuple[Mapping[str, Any] | None, LiteratureError | None]:
+    """The answer of an ended run, and why it is none worth a row."""
+    if status.status == "SUCCESS":
+        try:
+            if not isinstance(status.output, dict):
+                raise RecordRefused("Its record can't be read by this version.", recovery="Ask again.")
+            check_schema(status.output.get("schema"))
+        except RecordRefused as refused:
+            return None, refused
+        answer: Mapping[str, Any] = status.output["answer"]
+        if answer["status"] != "failed":
+            return answer, None
+        why = " ".join([answer["summary"], *answer["limitations"]])[:500]
+        return answer, LiteratureError(why, reason="request_unreachable", retryable=True, recovery="Ask again later.")
+    if status.status == "CANCELLED":
+        return None, LiteratureError("It was cancelled.", reason="request_cancelled", recovery="Ask again.")
+    if status.status == "MAX_RECOVERY_ATTEMPTS_EXCEEDED":
+        return None, LiteratureError(
+            "The process that worked on it died every time.", reason="durable_set_aside", recovery="See what kills it."
+        )
+    error = status.error
+    if isinstance(error, LiteratureError):
+        passing = error.retryable and not isinstance(error, InvalidInputError | ConfigurationError)
+        return None, LiteratureError(error.message, reason=error.reason, retryable=passing, recovery=error.recovery)
+    return None, LiteratureError(
+        " ".join(str(error).split())[:500] or "It ended in an error without words.",
+        reason="internal_error",
+        retryable=True,
+        recovery="Ask again; if it stays, report it.",
+    )
+
+
+def _row(key: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    usage = answer.get("usage") or {}
+    return {
+        "id": key,
+        "run_id": answer["run_id"],
+        "status": answer["status"],
+        "question": answer["question"],
+        "summary": answer["summary"],
+        "articles": [article["reference"] for article in answer["relevant_articles"]],
+        "cost_usd": usage.get("cost_usd"),
+        "requests": usage.get("requests"),
+        "answer": {name: value for name, value in answer.items() if name != "registry"},
+    }
+
+
+def _no_money(limit: float) -> LiteratureError:
+    return LiteratureError(
+        f"Not asked: the batch's budget of {limit:g} US dollars was used up.",
+        reason="durable_budget",
+        recovery="Give the same command with a larger --batch-cost.",
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def letters_file(results: Path) -> Path:
+    """Where the questions without an answer are listed."""
+    return results.with_name(f"{results.stem}.failed.jsonl")
+
+
+def write_letters(path: Path, letters: Iterator[DeadLetter] | Sequence[DeadLetter]) -> None:
+    """Write the dead letters, or take the file away where there are none."""
+    rows = [json.dumps(letter.row(), ensure_ascii=False) + "\n" for letter in letters]
+    if rows:
+        path.write_text("".join(rows), encoding="utf-8")
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,191 @@
+"""The book of durable runs: what stands in the database, read without running anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from dbos import DBOSClient
+
+from literature_agent.durable.engine import (
+    APP,
+    SCHEMA_NAME,
+    create_tables_of_engine,
+    database_address,
+    engine_of,
+    probe,
+)
+from literature_agent.durable.records import RecordRefused, RecordSerializer, no_pickles
+from literature_agent.durable.runs import RUN_WORKFLOW
+from literature_agent.durable.workers import is_alive
+from literature_agent.errors import InvalidInputError
+from literature_agent.settings import Settings
+
+RunState = Literal["waiting", "running", "interrupted", "done", "failed", "cancelled", "set_aside"]
+
+_STATES: dict[str, RunState] = {
+    "ENQUEUED": "waiting",
+    "DELAYED": "waiting",
+    "PENDING": "running",
+    "SUCCESS": "done",
+    "ERROR": "failed",
+    "CANCELLED": "cancelled",
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "set_aside",
+}
+FINISHED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """One run as a list shows it."""
+
+    run_id: str
+    state: RunState
+    question: str
+    model: str
+    started_at: datetime
+    updated_at: datetime
+    status: str | None = None
+    """Of the answer."""
+    requests: int | None = None
+    cost_usd: float | None = None
+    why: str | None = None
+    """Why it failed."""
+    queue: str | None = None
+
+
+class RunBook:
+    """Lists, cancels and removes runs."""
+
+    def __init__(self, client: DBOSClient, engine: sa.Engine) -> None:
+        self.client = client
+        self._engine = engine
+
+    def lines(self, *, limit: int = 50, run_ids: Sequence[str] | None = None) -> list[RunLine]:
+        """The newest runs first; children of durable agents are left out unless asked for by id."""
+        found = self.client.list_workflows(
+            name=RUN_WORKFLOW,
+            workflow_ids=None if run_ids is None else list(run_ids),
+            has_parent=None if run_ids is not None else False,
+            limit=limit,
+            sort_desc=True,
+        )
+        return [self._line(status) for status in found]
+
+    def line(self, run_id: str) -> RunLine:
+        """One run.
+
+        Raises:
+            InvalidInputError: there is no run of that id.
+        """
+        lines = self.lines(run_ids=[run_id])
+        if not lines:
+            raise InvalidInputError(
+                f"No run has the id {run_id!r}.", recovery="List them with `literature-agent runs`."
+            )
+        return lines[0]
+
+    def cancel(self, run_id: str) -> RunLine:
+        """Stop a run at its next step, with its children; what is recorded stays, so it can be resumed.
+
+        Raises:
+            InvalidInputError: there is no run of that id, or it has ended.
+        """
+        line = self.line(run_id)
+        if line.state in ("done", "failed"):
+            raise InvalidInputError(f"The run {run_id!r} has ended: there is nothing to cancel.", recovery="")
+        self.client.cancel_workflows([run_id], cancel_children=True)
+        return self.line(run_id)
+
+    def prune(self, older_than: timedelta) -> int:
+        """Remove ended runs, with their children, whose last change is older than that; the number of runs."""
+        before = (datetime.now(UTC) - older_than).isoformat()
+        removed = 0
+        while True:
+            old = self.client.list_workflows(
+                status=list(FINISHED),
+                completed_before=before,
+                has_parent=False,
+                limit=200,
+                load_input=False,
+                load_output=False,
+            )
+            if not old:
+                return removed
+            self.client.delete_workflows([status.workflow_id for status in old], delete_children=True)
+            removed += len(old)
+
+    def _line(self, status: Any) -> RunLine:
+        state = _STATES[status.status]
+        if state == "running" and not is_alive(self._engine, status.executor_id):
+            state = "interrupted"
+        job = _job_of(status.input)
+        answer = status.output.get("answer") if isinstance(status.output, dict) else None
+        usage = (answer or {}).get("usage") or {}
+        return RunLine(
+            run_id=status.workflow_id,
+            state=state,
+            question=str((job.get("request") or {}).get("question", "")),
+            model=str(job.get("model", "")),
+            started_at=_time(status.created_at),
+            updated_at=_time(status.updated_at),
+            status=None if answer is None else answer.get("status"),
+            requests=usage.get("requests"),
+            cost_usd=usage.get("cost_usd"),
+            why=None if status.error is None else _why(status.error),
+            queue=status.queue_name,
+        )
+
+
+@contextmanager
+def open_book(settings: Settings) -> Iterator[RunBook]:
+    """The book of the database that the settings name.
+
+    Raises:
+        ConfigurationError, DatabaseError: as `open_engine`.
+    """
+    address = database_address(settings)
+    probe(address)
+    engine = engine_of(address)
+    with no_pickles():
+        create_tables_of_engine(address)
+        client = DBOSClient(
+            system_database_engine=engine,
+            dbos_system_schema=SCHEMA_NAME,
+            serializer=RecordSerializer(),
+            application_name=APP,
+            retry_connection_errors=False,
+        )
+        try:
+            yield RunBook(client, engine)
+        finally:
+            client.destroy()
+            engine.dispose()
+
+
+def _job_of(given: Any) -> dict[str, Any]:
+    arguments = given.get("args") if isinstance(given, dict) else None
+    job = arguments[0] if arguments else None
+    return job if isinstance(job, dict) else {}
+
+
+def _time(milliseconds: int | None) -> datetime:
+    return datetime.fromtimestamp((milliseconds or 0) / 1000, UTC)
+
+
+def _why(error: BaseException | str) -> str:
+    if isinstance(error, str):
+        # The engine gives the text of what it could not read.
+        return "its record can't be read by this version"
+    return error.message if isinstance(error, RecordRefused) else " ".join(str(error).split())[:300]
+
+
+def as_document(line: RunLine) -> dict[str, Any]:
+    """The line as JSON values."""
+    document: dict[str, Any] = json.loads(json.dumps(line.__dict__, default=str))
+    return document

@@ -1,0 +1,174 @@
+"""The engine of this process: DBOS over a SQLite file, or over PostgreSQL for many workers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+from dbos import DBOS, DBOSConfig
+from pydantic_ai.models import Model
+
+from literature_agent.durable.records import SCHEMA, RecordSerializer, no_pickles
+from literature_agent.durable.runs import DurableRuns
+from literature_agent.durable.workers import Workers, new_executor_id
+from literature_agent.errors import ConfigurationError, LiteratureError
+from literature_agent.settings import Settings
+
+APP = "literature-agent"
+VERSION = f"{APP}-records-{SCHEMA}"
+"""Names the code that may take up a run: runs are resumed by workers whose steps are the same."""
+SCHEMA_NAME = "literature_agent"
+_CONNECT_S = 5
+
+
+class DatabaseError(LiteratureError):
+    """The database of durable runs can't be used."""
+
+    def __init__(self, message: str, *, recovery: str) -> None:
+        super().__init__(message, reason="durable_unreachable", retryable=True, recovery=recovery)
+
+
+@contextmanager
+def open_engine(
+    settings: Settings,
+    *,
+    models: Mapping[str, Model] | None = None,
+    queues: Sequence[str] = (),
+    version: str = VERSION,
+) -> Iterator[DurableRuns]:
+    """Start the engine of this process, and stop it at the end; there can be one at a time.
+
+    Args:
+        settings: `database_url` (PostgreSQL or SQLite) or a file in `cache_dir`.
+        models: model objects by name.
+        queues: names of the queues this process works on. A process with queues is a worker: it takes up what dead
+            workers left, and what it leaves itself is taken up by others. A single run is only taken up by `resume`.
+        version: of the code; runs of another version are left alone.
+
+    Raises:
+        ConfigurationError: the address is of no database that can be used, or this process has an engine already.
+        DatabaseError: the database does not answer.
+    """
+    address = database_address(settings)
+    probe(address)
+    executor_id = new_executor_id()
+    config: DBOSConfig = {
+        "name": APP,
+        "system_database_url": address,
+        "serializer": RecordSerializer(),
+        "application_version": version,
+        "executor_id": executor_id,
+        "dbos_system_schema": SCHEMA_NAME,
+        "log_level": "CRITICAL",
+        "enable_otlp": False,
+        "use_listen_notify": False,
+    }
+    engine = engine_of(address)
+    workers = Workers(engine, executor_id, version, bool(queues), DBOS._recover_pending_workflows)
+    with no_pickles(), _quiet():
+        DBOS(config=config)
+        try:
+            runs = DurableRuns(settings, models=models, engine=engine)
+            DBOS.listen_queues(queues)
+            workers.start()
+            DBOS.launch()
+            yield runs
+        finally:
+            DBOS.destroy(destroy_registry=True)
+            _give_back_threads()
+            workers.stop()
+            engine.dispose()
+
+
+def database_address(settings: Settings) -> str:
+    """Where durable runs are kept, as SQLAlchemy takes it.
+
+    Raises:
+        ConfigurationError: DATABASE_URL is of another kind of database.
+    """
+    if settings.database_url is None:
+        return f"sqlite:///{settings.cache_dir / 'durable' / 'runs.sqlite'}"
+    given = settings.database_url.get_secret_value().strip()
+    kind = given.partition(":")[0].partition("+")[0]
+    if kind == "sqlite":
+        return given
+    if kind in ("postgresql", "postgres"):
+        return "postgresql+psycopg:" + given.partition(":")[2]
+    raise ConfigurationError(
+        f"Setting LITERATURE_AGENT_DATABASE_URL names a {kind!r} database.",
+        recovery="Give postgresql://user:password@host/database, sqlite:///file, or nothing for a file of its own.",
+    )
+
+
+def _give_back_threads() -> None:
+    """The engine lends its threads to a running event loop and takes them with it when it ends."""
+    try:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor())
+    except RuntimeError:
+        return
+
+
+def engine_of(address: str) -> sa.Engine:
+    """A small pool of connections beside the engine's own."""
+    return sa.create_engine(address, pool_size=2, pool_pre_ping=True)
+
+
+def create_tables_of_engine(address: str) -> None:
+    """Make or bring up to date the engine's own tables, for who only reads or asks."""
+    with _quiet():
+        DBOS.migrate(address, schema=SCHEMA_NAME)
+
+
+def probe(address: str) -> None:
+    """Refuse at once, in words, a database that does not answer: the engine itself would wait for it for ever."""
+    url = sa.make_url(address)
+    if url.get_backend_name() == "sqlite":
+        file = Path(url.database or "")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with sqlite3.connect(file) as connection:
+                # Kept in the file: readers do not wait for writers, and a commit is one write.
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA user_version")
+            connection.close()
+        except (OSError, sqlite3.Error) as refused:
+            raise DatabaseError(
+                f"The file of durable runs {str(file)!r} can't be used: {refused}.",
+                recovery="Make room or mend the folder's rights, or set LITERATURE_AGENT_DATABASE_URL.",
+            ) from None
+        return
+    engine = sa.create_engine(url, connect_args={"connect_timeout": _CONNECT_S})
+    try:
+        with engine.connect():
+            pass
+    except sa.exc.SQLAlchemyError as refused:
+        where = url.query.get("host") or url.host or "this machine"
+        why = str(getattr(refused, "orig", refused)).strip().splitlines()
+        raise DatabaseError(
+            f"The database {url.database!r} at {where} does not answer: {why[0] if why else type(refused).__name__}.",
+            recovery="Start it, or mend LITERATURE_AGENT_DATABASE_URL; what is recorded there is not lost.",
+        ) from None
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """The engine's own log stays off the screen; what people must know is said by the commands."""
+    logger = logging.getLogger("dbos")
+    before = logger.level, logger.propagate, list(logger.handlers)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        level, logger.propagate, handlers = before
+        logger.setLevel(level)
+        for handler in list(logger.handlers):
+            if handler not in handlers:
+                logger.removeHandler(handler)

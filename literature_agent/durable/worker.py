@@ -1,0 +1,111 @@
+"""A worker: one process that works on a queue until it is told to stop."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from dbos import DBOS
+from pydantic_ai.models import Model
+
+from literature_agent.durable.engine import VERSION, open_engine
+from literature_agent.durable.runs import DurableRuns
+from literature_agent.errors import LiteratureError
+from literature_agent.settings import Settings
+
+GRACE_S = 30.0
+_RESTARTS = 5
+
+
+@contextmanager
+def working(
+    settings: Settings,
+    queue: str,
+    *,
+    concurrency: int,
+    models: Mapping[str, Model] | None = None,
+    version: str = VERSION,
+    poll_s: float = 0.5,
+    grace_s: float = GRACE_S,
+) -> Iterator[DurableRuns]:
+    """While this lasts, this process takes questions from `queue`, at most `concurrency` at a time.
+
+    At the end the steps on their way are finished and recorded; what is left of the runs goes to other workers.
+    """
+    with open_engine(settings, models=models, queues=(queue,), version=version) as runs:
+        DBOS.register_queue(
+            queue, worker_concurrency=concurrency, polling_interval_sec=poll_s, on_conflict="always_update"
+        )
+        try:
+            yield runs
+        finally:
+            runs.drain(grace_s)
+
+
+class Crew:
+    """Worker processes of this machine; one that dies is started again, a few times.
+
+    Args:
+        command: that a worker runs; it must stop when its standard input ends, so that no worker outlives this process.
+        environment: of the workers.
+        size: number of processes.
+        say: told when one had to be started again.
+    """
+
+    def __init__(
+        self, command: list[str], environment: Mapping[str, str], size: int, say: Callable[[str], None]
+    ) -> None:
+        self._command = command
+        self._environment = dict(environment)
+        self._say = say
+        self._restarts = 0
+        self.workers = [self._start() for _ in range(size)]
+
+    def watch(self) -> None:
+        """Start again what has died.
+
+        Raises:
+            LiteratureError: they die again and again.
+        """
+        for place, worker in enumerate(self.workers):
+            code = worker.poll()
+            if code is None:
+                continue
+            self._restarts += 1
+            if self._restarts > _RESTARTS * len(self.workers):
+                raise LiteratureError(
+                    f"The workers end again and again (exit code {code}).",
+                    reason="durable_workers",
+                    retryable=True,
+                    recovery="See what they say above; what is recorded is kept, and the same command goes on with it.",
+                )
+            self._say(f"Worker {worker.pid} ended (exit code {code}); another takes its place.")
+            self.workers[place] = self._start()
+
+    def stop(self, grace_s: float = GRACE_S) -> None:
+        """Let every worker finish its steps and end."""
+        for worker in self.workers:
+            if worker.stdin is not None:
+                worker.stdin.close()
+        for worker in self.workers:
+            try:
+                worker.wait(timeout=grace_s + 15)
+            except subprocess.TimeoutExpired:
+                worker.kill()
+                worker.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(self._command, stdin=subprocess.PIPE, env=self._environment)
+
+
+def until_input_ends(stop: threading.Event) -> None:
+    """Set `stop` when standard input ends: the process that started this one is gone, or wants it to end."""
+
+    def wait() -> None:
+        sys.stdin.buffer.read()
+        stop.set()
+
+    threading.Thread(target=wait, name="literature-agent-input", daemon=True).start()

@@ -1,0 +1,52 @@
+"""Durable runs in this process: models that count and stop, engines that are left in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+
+from literature_agent.agents.extractive import extractive_model
+from literature_agent.settings import Settings
+
+QUESTION = "Does metformin slow cognitive decline?"
+
+
+class Counting(WrapperModel):
+    """Counts the requests it gets; request number `stops_at` is never answered."""
+
+    def __init__(self, wrapped: Model | None = None, stops_at: int | None = None) -> None:
+        super().__init__(wrapped or extractive_model())
+        self.requests = 0
+        self.stops_at = stops_at
+        self.stopped = asyncio.Event()
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        self.requests += 1
+        if self.requests == self.stops_at:
+            self.stopped.set()
+            await asyncio.Event().wait()
+        return await super().request(messages, model_settings, model_request_parameters)
+
+
+@pytest.fixture
+def at(settings: Settings, tmp_path: Path) -> Callable[[str | None], Settings]:
+    """The settings with runs kept at an address; None: in a file of this test."""
+
+    def place(address: str | None) -> Settings:
+        kept = address or f"sqlite:///{tmp_path / 'runs.sqlite'}"
+        return settings.model_copy(update={"database_url": SecretStr(kept)})
+
+    return place

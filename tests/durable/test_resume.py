@@ -1,0 +1,70 @@
+"""A durable run that is left in the middle goes on where it was."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from literature_agent.durable import open_engine
+from literature_agent.durable.single import resume
+from literature_agent.outputs import AggregationRequest, LiteratureAggregationOutput
+from literature_agent.settings import Settings
+from tests.durable.conftest import QUESTION, Counting
+
+REQUEST = AggregationRequest(question=QUESTION, sources=("pubmed", "europepmc"))
+
+
+def told(output: LiteratureAggregationOutput) -> dict[str, Any]:
+    """The answer without what no two runs share: its id and its times."""
+    document = output.model_dump(mode="json", exclude={"run_id", "started_at", "duration_s"})
+    for record in document["search_log"]:
+        del record["started_at"]
+    for article in document["relevant_articles"]:
+        del article["correction_checked_at"]
+        for origin in article["provenance"]:
+            del origin["retrieved_at"]
+    return document
+
+
+async def leave_in_the_middle(settings: Settings, model: Counting, run_id: str) -> None:
+    with open_engine(settings, models={"counting": model}) as runs:
+        task = asyncio.create_task(runs.run(REQUEST, run_id=run_id, model="counting"))
+        await asyncio.wait_for(model.stopped.wait(), 30)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+async def test_a_run_left_in_the_middle_goes_on_without_asking_the_model_twice(
+    database: str, at: Callable[[str | None], Settings], request: pytest.FixtureRequest
+) -> None:
+    settings = at(request.getfixturevalue("postgres_url") if database == "postgresql" else None)
+    whole, before, after = Counting(), Counting(stops_at=3), Counting()
+    with open_engine(settings, models={"counting": whole}) as runs:
+        undisturbed = await runs.run(REQUEST, run_id="whole", model="counting")
+
+    await leave_in_the_middle(settings, before, "broken")
+    resumed = await asyncio.to_thread(resume, "broken", settings=settings, models={"counting": after})
+
+    assert whole.requests >= 4
+    # Two answers were recorded; the third request was on its way and is the only one sent again.
+    assert (before.requests, after.requests) == (3, whole.requests - 2)
+    assert told(resumed) == told(undisturbed)
+    assert resumed.run_id == "broken"
+    assert resumed.registry is not None
+    assert undisturbed.registry is not None
+    assert list(resumed.registry) == list(undisturbed.registry)
+
+
+async def test_an_ended_run_is_read_back_with_its_registry(at: Callable[[str | None], Settings]) -> None:
+    settings = at(None)
+    with open_engine(settings) as runs:
+        first = await runs.run(REQUEST, run_id="ended")
+    again = await asyncio.to_thread(resume, "ended", settings=settings)
+    assert again == first
+    assert again.registry is not None
+    assert first.registry is not None
+    assert list(again.registry) == list(first.registry)
