@@ -183,9 +183,9 @@ class Batch:
         for question in sorted(self.questions, key=lambda question: question.priority):
             if question.key in answered:
                 continue
-            status = newest.get(question.key)
-            if status is not None and (status.status == "SUCCESS" or status.status not in _ENDED):
-                self._asked[status.workflow_id] = question
+            last = newest.get(question.key)
+            if last is not None and (last.status == "SUCCESS" or last.status not in _ENDED):
+                self._asked[last.workflow_id] = question
             else:
                 todo.append(question)
         return todo

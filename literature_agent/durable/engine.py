@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +16,7 @@ from pydantic_ai.models import Model
 
 from literature_agent.durable.records import SCHEMA, RecordSerializer, no_pickles
 from literature_agent.durable.runs import DurableRuns
-from literature_agent.durable.workers import Workers, new_executor_id
+from literature_agent.durable.workers import BEAT_S, LEASE_S, Workers, new_executor_id
 from literature_agent.errors import ConfigurationError, LiteratureError
 from literature_agent.settings import Settings
 
@@ -41,6 +41,9 @@ def open_engine(
     models: Mapping[str, Model] | None = None,
     queues: Sequence[str] = (),
     version: str = VERSION,
+    register: Callable[[DurableRuns], object] | None = None,
+    beat_s: float = BEAT_S,
+    lease_s: float = LEASE_S,
 ) -> Iterator[DurableRuns]:
     """Start the engine of this process, and stop it at the end; there can be one at a time.
 
@@ -50,6 +53,9 @@ def open_engine(
         queues: names of the queues this process works on. A process with queues is a worker: it takes up what dead
             workers left, and what it leaves itself is taken up by others. A single run is only taken up by `resume`.
         version: of the code; runs of another version are left alone.
+        register: called before the engine starts, to build durable agents and workflows of one's own.
+        beat_s: between two signs of life of this process.
+        lease_s: silence after which a worker is taken for dead.
 
     Raises:
         ConfigurationError: the address is of no database that can be used, or this process has an engine already.
@@ -70,11 +76,13 @@ def open_engine(
         "use_listen_notify": False,
     }
     engine = engine_of(address)
-    workers = Workers(engine, executor_id, version, bool(queues), DBOS._recover_pending_workflows)
+    workers = Workers(engine, executor_id, version, bool(queues), DBOS._recover_pending_workflows, beat_s, lease_s)
     with no_pickles(), _quiet():
         DBOS(config=config)
         try:
             runs = DurableRuns(settings, models=models, engine=engine)
+            if register is not None:
+                register(runs)
             DBOS.listen_queues(queues)
             workers.start()
             DBOS.launch()

@@ -43,7 +43,7 @@ class RecordedError(Exception):
         self.kind = kind
 
 
-class RecordSerializer:
+class RecordSerializer(_serialization.Serializer):
     """Reads and writes the records of durable runs."""
 
     def name(self) -> str:

@@ -160,6 +160,7 @@ class Results:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._kind = check_kind(path, "The file of results")
+        self._kept: list[dict[str, Any]] = []
         if not path.parent.is_dir():
             raise InvalidInputError(f"The folder of {str(path)!r} does not exist.", recovery="Make the folder first.")
         try:
@@ -197,7 +198,6 @@ class Results:
         self._rows.update(row["id"] for row in new)
 
     def _read(self) -> set[str]:
-        self._kept: list[dict[str, Any]] = []
         if not self._path.exists():
             return set()
         if self._kind == ".parquet":

@@ -13,6 +13,7 @@ from pydantic_ai.models import Model
 
 from literature_agent.durable.engine import VERSION, open_engine
 from literature_agent.durable.runs import DurableRuns
+from literature_agent.durable.workers import BEAT_S, LEASE_S
 from literature_agent.errors import LiteratureError
 from literature_agent.settings import Settings
 
@@ -28,14 +29,25 @@ def working(
     concurrency: int,
     models: Mapping[str, Model] | None = None,
     version: str = VERSION,
+    register: Callable[[DurableRuns], object] | None = None,
     poll_s: float = 0.5,
     grace_s: float = GRACE_S,
+    beat_s: float = BEAT_S,
+    lease_s: float = LEASE_S,
 ) -> Iterator[DurableRuns]:
     """While this lasts, this process takes questions from `queue`, at most `concurrency` at a time.
 
     At the end the steps on their way are finished and recorded; what is left of the runs goes to other workers.
     """
-    with open_engine(settings, models=models, queues=(queue,), version=version) as runs:
+    with open_engine(
+        settings,
+        models=models,
+        queues=(queue,),
+        version=version,
+        register=register,
+        beat_s=beat_s,
+        lease_s=lease_s,
+    ) as runs:
         DBOS.register_queue(
             queue, worker_concurrency=concurrency, polling_interval_sec=poll_s, on_conflict="always_update"
         )

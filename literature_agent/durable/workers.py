@@ -48,7 +48,7 @@ class Workers:
     executor_id: str
     version: str
     shares: bool
-    take_up: Callable[[Sequence[str]], None]
+    take_up: Callable[[list[str]], object]
     beat_s: float = BEAT_S
     lease_s: float = LEASE_S
     _stop: threading.Event = field(default_factory=threading.Event)

@@ -1,0 +1,1 @@
+"""Trials of durable runs: workers killed, memory over thousands of questions, what recording costs."""

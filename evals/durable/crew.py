@@ -1,0 +1,76 @@
+"""The workers of the trials: literature runs, and durable agents that ask four of them at once."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dbos import DBOS
+from pydantic_ai import Agent
+from pydantic_ai.durable_exec.dbos import DBOSDurability
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
+
+from literature_agent import LiteratureAggregator
+from literature_agent.durable import DurableRuns
+from literature_agent.durable.worker import working
+from literature_agent.settings import Settings, load_settings
+
+MODEL = "loopback"
+PARENT_WORKFLOW = "trial_parent"
+QUEUE = "trial"
+
+
+def loopback_model(address: str) -> OpenAIChatModel:
+    """The model behind a `ModelServer`."""
+    return OpenAIChatModel(MODEL, provider=OpenAIProvider(base_url=address, api_key="none"))
+
+
+def register_parents(runs: DurableRuns, address: str) -> Any:
+    """The workflow of a durable agent whose tool is the literature aggregator."""
+    model = loopback_model(address)
+    aggregator = LiteratureAggregator(model, settings=runs.settings, sources=["pubmed", "europepmc"], durability=runs)
+    agent = Agent(model, name="trial_parent", tools=[aggregator.as_tool()], capabilities=[DBOSDurability()])
+
+    @DBOS.workflow(name=PARENT_WORKFLOW)
+    async def trial_parent(question: str) -> dict[str, Any]:
+        result = await agent.run(question)
+        return {"said": result.output, "requests": result.usage.requests}
+
+    return trial_parent
+
+
+@contextmanager
+def trial_worker(
+    settings: Settings, address: str, *, concurrency: int, beat_s: float, lease_s: float
+) -> Iterator[DurableRuns]:
+    """A worker of the trial."""
+    with working(
+        settings,
+        QUEUE,
+        concurrency=concurrency,
+        models={MODEL: loopback_model(address)},
+        register=lambda runs: register_parents(runs, address),
+        poll_s=0.3,
+        beat_s=beat_s,
+        lease_s=lease_s,
+    ) as runs:
+        yield runs
+
+
+def main() -> None:
+    """`python -m evals.durable.crew ADDRESS CONCURRENCY BEAT LEASE`: work until SIGTERM."""
+    address, concurrency, beat_s, lease_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    with trial_worker(load_settings(), address, concurrency=concurrency, beat_s=beat_s, lease_s=lease_s):
+        print("ready", flush=True)
+        stop.wait()
+
+
+if __name__ == "__main__":
+    main()
