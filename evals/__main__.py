@@ -1,13 +1,14 @@
-"""`python -m evals integrity [--adversarial N]`, `python -m evals replay [--runs N]`."""
+"""Trials: `python -m evals integrity [--adversarial N]`, `replay [--runs N]`, `durable kill|memory|overhead`."""
 
 from __future__ import annotations
 
 import sys
 
 from evals import replay
+from evals.durable import command as durable
 from evals.integrity import command as integrity
 
-COMMANDS = {"integrity": integrity.main, "replay": replay.main}
+COMMANDS = {"durable": durable.main, "integrity": integrity.main, "replay": replay.main}
 
 
 def main(arguments: list[str]) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.synchronize import Event
 from typing import Any
 
 from dbos import DBOS
@@ -62,15 +62,12 @@ def trial_worker(
         yield runs
 
 
-def main() -> None:
-    """`python -m evals.durable.crew ADDRESS CONCURRENCY BEAT LEASE`: work until SIGTERM."""
-    address, concurrency, beat_s, lease_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
+def serve(
+    settings: dict[str, Any], address: str, concurrency: int, beat_s: float, lease_s: float, ready: Event
+) -> None:
+    """What a worker process does: work until SIGTERM, and say when it is ready."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    with trial_worker(load_settings(), address, concurrency=concurrency, beat_s=beat_s, lease_s=lease_s):
-        print("ready", flush=True)
+    with trial_worker(load_settings(**settings), address, concurrency=concurrency, beat_s=beat_s, lease_s=lease_s):
+        ready.set()
         stop.wait()
-
-
-if __name__ == "__main__":
-    main()

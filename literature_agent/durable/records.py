@@ -185,12 +185,12 @@ def read_literature_error(written: Mapping[str, Any]) -> LiteratureError:
 def _written_error(error: BaseException) -> dict[str, Any]:
     if isinstance(error, LiteratureError):
         return write_error(error)
-    # The body of a provider's answer stays out: it may repeat what was sent.
     written: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}
     if isinstance(error, ModelAPIError):
         written |= {"model_name": error.model_name, "message": error.message}
     if isinstance(error, ModelHTTPError):
-        written |= {"status_code": error.status_code}
+        # The body of the provider's answer stays out: it may repeat the key that was sent.
+        written |= {"message": f"status code {error.status_code}", "status_code": error.status_code}
     return written
 
 

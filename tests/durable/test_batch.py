@@ -1,0 +1,170 @@
+"""A batch: every question has its row or its reason, and the same command goes on where it was."""
+
+from __future__ import annotations
+
+import csv
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic_ai.exceptions import ModelHTTPError
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from literature_agent.durable.batch import Batch, BatchLimits, letters_file, write_letters
+from literature_agent.durable.book import open_book
+from literature_agent.durable.tables import Results, read_questions
+from literature_agent.durable.worker import working
+from literature_agent.errors import InvalidInputError
+from literature_agent.outputs import Budget
+from literature_agent.settings import Settings
+from tests.durable.conftest import short_reply
+
+ROW = {"run_id": "r", "status": "complete", "question": "Q?", "summary": "S, «x»\nT", "articles": ["a", "b"]}
+
+AT_ONCE = BatchLimits(retry_delay_s=0)
+
+
+def run_batch(
+    settings: Settings,
+    questions: Path,
+    out: Path,
+    reply: Callable[[list[ModelMessage], AgentInfo], ModelResponse] = short_reply,
+    limits: BatchLimits = AT_ONCE,
+    stop: threading.Event | None = None,
+) -> Batch:
+    with (
+        open_book(settings) as book,
+        working(settings, "q", concurrency=4, models={"short": FunctionModel(reply)}, poll_s=0.05),
+    ):
+        read = read_questions(questions, Budget())
+        batch = Batch(book.client, "b", "q", read, Results(out), "short", limits)
+        batch.run(stop or threading.Event(), every_s=0.05)
+    write_letters(letters_file(out), list(batch.dead.values()))
+    return batch
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_each_question_has_one_row_and_only_failures_are_asked_again(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings, questions, out = at(None), tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text(
+        '{"id": "a", "question": "Metformin in dementia?"}\n'
+        '{"id": "b", "question": "Statins and breakage?"}\n'
+        '{"id": "c", "question": "Aspirin in dementia?", "sources": ["pubmed"], "max_requests": 4, "priority": 2}\n',
+        encoding="utf-8",
+    )
+    broken, asked = threading.Event(), []
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        text = str(messages[0])
+        asked.append("b" if "breakage" in text else "other")
+        if "breakage" in text and not broken.is_set():
+            raise ZeroDivisionError("by zero")
+        return short_reply(messages, info)
+
+    first = run_batch(settings, questions, out, reply, BatchLimits(retries=1, retry_delay_s=0))
+    assert sorted(row["id"] for row in lines(out)) == ["a", "c"]
+    assert all(row["answer"]["relevant_articles"] for row in lines(out))
+    assert (first.progress.done, first.progress.failed, asked.count("b")) == (2, 1, 2)
+    [letter] = lines(letters_file(out))
+    assert letter["id"] == "b"
+    assert letter["attempts"] == 2
+    assert letter["error"]["message"] == "by zero"
+    # The file of dead letters is a file of questions.
+    assert [question.key for question in read_questions(letters_file(out), Budget())] == ["b"]
+
+    broken.set()
+    before = asked.count("other")
+    again = run_batch(settings, questions, out, reply)
+    assert sorted(row["id"] for row in lines(out)) == ["a", "b", "c"]
+    assert again.progress.before == 2
+    assert asked.count("other") == before
+    assert not letters_file(out).exists()
+
+
+def test_a_failing_model_is_a_partial_answer_and_not_a_dead_letter(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if len(messages) > 1:
+            raise ModelHTTPError(503, "short")
+        return short_reply(messages, info)
+
+    questions, out = tmp_path / "q.csv", tmp_path / "out.jsonl"
+    questions.write_text("id,question\r\na,Metformin in dementia?\r\n", encoding="utf-8")
+    run_batch(at(None), questions, out, reply)
+    [row] = lines(out)
+    assert row["status"] == "partial"
+    assert row["articles"]
+
+
+def test_a_batch_without_money_asks_nothing_and_says_so(at: Callable[[str | None], Settings], tmp_path: Path) -> None:
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text('{"id": "a", "question": "Metformin?", "max_cost_usd": 2}\n', encoding="utf-8")
+    with open_book(at(None)) as book:
+        read = read_questions(questions, Budget())
+        batch = Batch(book.client, "b", "q", read, Results(out), "short", BatchLimits(max_cost_usd=1.0))
+        batch.run(threading.Event(), every_s=0.01)
+    assert batch.dead["a"].error.reason == "durable_budget"
+    assert "batch's budget of 1 US dollars" in batch.dead["a"].error.message
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_a_row_is_written_once_and_a_row_cut_by_a_crash_is_taken_away(ending: str, tmp_path: Path) -> None:
+    out = tmp_path / f"out.{ending}"
+    Results(out).add([{**ROW, "id": "a"}, {**ROW, "id": "b"}])
+    if ending != "parquet":
+        with out.open("ab") as file:
+            file.write(b'{"id": "c", "sum' if ending == "jsonl" else b'c,r,complete,"Q?')
+    again = Results(out)
+    assert again.keys == {"a", "b"}
+    again.add([{**ROW, "id": "b"}, {**ROW, "id": "c"}, {**ROW, "id": "c"}])
+    assert Results(out).keys == {"a", "b", "c"}
+    if ending == "jsonl":
+        assert [row["id"] for row in lines(out)] == ["a", "b", "c"]
+    elif ending == "csv":
+        with out.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert [row["id"] for row in rows] == ["a", "b", "c"]
+        assert rows[2]["summary"] == ROW["summary"]
+    else:
+        from pyarrow import parquet
+
+        assert parquet.read_table(out).column("id").to_pylist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no question"),
+        ("not json\n", "Line 1 is no JSON object"),
+        ('{"id": "a"}\n', "Row 1 has no `question`"),
+        ('{"question": "  "}\n', "Row 1: The question is empty"),
+        ('{"question": "q", "colour": 1}\n', "Row 1 has an unknown column 'colour'"),
+        ('{"question": "q", "max_requests": 0}\n', "Row 1: max_requests"),
+        ('{"question": "q", "date_from": "soon"}\n', "Row 1:"),
+        ('{"question": "q", "priority": 0}\n', "Row 1: priority"),
+        ('{"question": "q"}\n{"question": "q"}\n', "stands twice"),
+    ],
+)
+def test_a_bad_row_is_refused_by_its_number_before_anything_is_asked(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "q.jsonl"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=said):
+        read_questions(file, Budget())
+
+
+def test_a_file_that_holds_no_results_is_not_overwritten(tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text("my notes\n", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match="holds no results of a batch"):
+        Results(file)
+    assert file.read_text(encoding="utf-8") == "my notes\n"
