@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,9 @@ from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 from pydantic_ai.tools import ToolDefinition
 
 from literature_agent import LiteratureAggregator, Settings
+from literature_agent.agents.aggregator import instructions
+from literature_agent.sources import select_sources
+from literature_agent.testing import scripted_model, submit
 
 
 async def definitions(settings: Settings) -> list[ToolDefinition]:
@@ -84,6 +90,76 @@ async def test_the_transformers_of_strict_providers_take_every_schema(settings: 
                 if node.get("type") == "object" and "properties" in node:
                     assert node["additionalProperties"] is False
                     assert set(node["required"]) == set(node["properties"])
+
+
+# The words of JSON Schema that every one of them takes in the arguments of a tool. llama.cpp makes a grammar of a schema
+# and knows the fewest; Ollama hands schemas to it.
+ALLOWED = frozenset(
+    [
+        "type",
+        "description",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "additionalProperties",
+        "default",
+        "examples",
+        "minimum",
+        "maximum",
+        "minItems",
+        "maxItems",
+        "minLength",
+        "maxLength",
+    ]
+)
+# These two are written anew by their transformer, which takes out what they do not allow.
+TRANSFORMERS: dict[str, Any] = {"openai strict": OpenAIJsonSchemaTransformer, "gemini": GoogleJsonSchemaTransformer}
+PROVIDERS = ("anthropic", "bedrock", "llama.cpp", "ollama", *TRANSFORMERS)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_every_schema_keeps_the_rules_of_the_provider(settings: Settings, provider: str) -> None:
+    """K099, K100: known words only; one plain type a node; an object at the top; few members, not deep."""
+    transformer = TRANSFORMERS.get(provider)
+    for definition in await definitions(settings):
+        schema = definition.parameters_json_schema
+        if transformer is not None:
+            schema = transformer(schema, strict=True).walk()
+        assert schema["type"] == "object", definition.name
+        assert len(json.dumps(schema)) < 4_000, definition.name
+        for node in nodes(schema):
+            assert set(node) <= ALLOWED, f"{definition.name}: {sorted(set(node) - ALLOWED)}"
+            assert isinstance(node["type"], str)
+            assert node["type"] in {"object", "array", "string", "integer", "number", "boolean"}
+            assert set(node.get("required", ())) <= set(node.get("properties", ()))
+            if provider == "openai strict" and node["type"] == "object":
+                assert set(node["required"]) == set(node["properties"])
+        if provider == "bedrock":
+            assert 0 < len(definition.description or "") <= 10_000
+        if provider == "anthropic":
+            assert re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", definition.name)
+
+
+async def test_what_need_not_be_given_is_not_offered_as_null_too_and_null_is_still_taken(settings: Settings) -> None:
+    """Small models send null for what they leave out (K093)."""
+    for definition in await definitions(settings):
+        assert '"null"' not in json.dumps(definition.parameters_json_schema), definition.name
+    nulls = {"query": "metformin", "page": None, "date_from": None, "publication_types": None}
+    output = await LiteratureAggregator(scripted_model([("search_pubmed", nulls)], submit("x")), settings=settings).run(
+        "What is known about metformin?"
+    )
+    assert [line.status for line in output.search_log] == ["ok"]
+
+
+INSTRUCTIONS = Path(__file__).parent / "instructions.md"
+
+
+def test_the_assembled_instructions_are_those_that_were_last_agreed_on(settings: Settings) -> None:
+    """A changed prompt is seen in review: write the new text to `instructions.md` if the change is meant."""
+    assembled = instructions(select_sources(None, settings))
+    assert assembled == INSTRUCTIONS.read_text(encoding="utf-8").rstrip("\n")
+    assert len(assembled) < 8_000
 
 
 async def test_names_fit_every_provider(settings: Settings) -> None:

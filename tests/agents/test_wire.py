@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from pydantic_ai import Agent
 from pydantic_ai.models import Model
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -52,6 +53,24 @@ def calls(*tools: tuple[str, Any], finish: str = "tool_calls", text: str | None 
     }
 
 
+def streamed(body: dict[str, Any]) -> bytes:
+    """The completion as server-sent events, arguments in pieces."""
+    choice = body["choices"][0]
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": choice["message"]["content"]}]
+    for index, call in enumerate(choice["message"]["tool_calls"] or ()):
+        function = call["function"]
+        deltas.append({"tool_calls": [{"index": index, **call, "function": {**function, "arguments": ""}}]})
+        written = function["arguments"]
+        for at in range(0, len(written), 7):
+            deltas.append({"tool_calls": [{"index": index, "function": {"arguments": written[at : at + 7]}}]})
+    head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "by-hand"}
+    chunks = [{**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    chunks.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]})
+    chunks.append({**head, "choices": [], "usage": body["usage"]})
+    lines = [*(json.dumps(chunk) for chunk in chunks), "[DONE]"]
+    return "".join(f"data: {line}\n\n" for line in lines).encode()
+
+
 def reference_in(request: dict[str, Any]) -> str:
     text = "\n".join(str(message.get("content")) for message in request["messages"] if message["role"] == "tool")
     return text[text.index("«") : text.index("»") + 1]
@@ -91,9 +110,10 @@ class _Handler(BaseHTTPRequestHandler):
         reply = self.server.replies[min(len(self.server.asked), len(self.server.replies)) - 1]
         body = reply(request) if callable(reply) else reply
         status = body.pop("status", 200) if "status" in body else 200
-        data = json.dumps(body).encode()
+        streams = bool(request.get("stream")) and status == 200
+        data = streamed(body) if streams else json.dumps(body).encode()
         self.send_response(status)
-        self.send_header("content-type", "application/json")
+        self.send_header("content-type", "text/event-stream" if streams else "application/json")
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
@@ -208,3 +228,52 @@ async def test_plain_text_instead_of_a_call_is_asked_again(endpoint: Endpoint, s
     plain = calls(text="I think metformin helps.", finish="stop")
     output = await run(endpoint, settings, search, plain, answer)
     assert output.status == "complete"
+
+
+async def stream_from_a_parent(endpoint: Endpoint, settings: Settings, *replies: Reply) -> tuple[str, list[bool]]:
+    """Output of a parent on this endpoint that streams, and which requests asked for a stream. The sub-agent uses the
+    parent's model."""
+    endpoint.replies = list(replies)
+    parent: Agent[None, str] = Agent(
+        model_at(endpoint), deps_type=type(None), toolsets=[LiteratureAggregator(settings=settings).as_toolset()]
+    )
+
+    async def listen(_: Any, events: Any) -> None:
+        async for _event in events:
+            pass
+
+    result = await parent.run("Ask.", event_stream_handler=listen)
+    return result.output, [bool(request.get("stream")) for request in endpoint.asked]
+
+
+ASK: Reply = calls(("literature_aggregator", {"question": QUESTION}))
+
+
+def heard(request: dict[str, Any]) -> dict[str, Any]:
+    return calls(text=str(request["messages"][-1]["content"]), finish="stop")
+
+
+async def test_a_parent_may_stream_while_the_sub_agent_is_never_asked_to(
+    endpoint: Endpoint, settings: Settings
+) -> None:
+    output, streams = await stream_from_a_parent(endpoint, settings, ASK, search, answer, heard)
+    assert output.startswith("Status: complete")
+    assert streams == [True, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ({"status": 429, "error": {"message": "busy"}}, "429"),
+        (calls(("submit_answer", '{"summary": "abc'), finish="length"), "cut"),
+    ],
+)
+async def test_what_goes_wrong_below_a_streaming_parent_is_a_partial_answer_for_it(
+    endpoint: Endpoint, settings: Settings, reply: dict[str, Any], said: str
+) -> None:
+    def then(request: dict[str, Any]) -> dict[str, Any]:
+        return heard(request) if request.get("stream") else dict(reply)
+
+    output, _ = await stream_from_a_parent(endpoint, settings, ASK, search, then)
+    assert output.startswith("Status: partial")
+    assert said in output
