@@ -92,8 +92,8 @@ async def test_the_transformers_of_strict_providers_take_every_schema(settings: 
                     assert set(node["required"]) == set(node["properties"])
 
 
-# The words of JSON Schema that every one of them takes in the arguments of a tool. llama.cpp makes a grammar of a schema
-# and knows the fewest; Ollama hands schemas to it.
+# The words of JSON Schema that every one of them takes in the arguments of a tool. llama.cpp, to which Ollama hands
+# schemas, makes a grammar of them and knows the fewest.
 ALLOWED = frozenset(
     [
         "type",
