@@ -455,6 +455,11 @@ class Ledger:
         """Whether the whole abstract or full text of the work was shown."""
         return self.level(reference) in ("abstract", "full_text")
 
+    def has_shown(self, reference: Reference | str, section: str) -> bool:
+        """Whether anything of that section of the work was shown, of whichever copy."""
+        with self._lock:
+            return any(part.section == section for name in self._names(reference) for part in self._shown.get(name, ()))
+
     def has_seen(self, reference: Reference | str | None) -> bool:
         """Whether this run has got the work, shown or not."""
         return reference is not None and any(name in self._seen for name in self._names(reference))
@@ -495,10 +500,10 @@ class Ledger:
 
     def coverage(self, sources: Iterable[str] = ()) -> tuple[SourceCoverage, ...]:
         """How the searches of each source ended: first `sources`, asked or not, then others in order of asking."""
-        log = self.search_log()
         statuses: dict[str, list[SearchStatus]] = {source: [] for source in sources}
-        for record in log:
-            statuses.setdefault(record.source, []).append(record.status)
+        for entry in self.entries:
+            if entry.search is not None:
+                statuses.setdefault(entry.search.source, []).append(entry.search.status)
         return tuple(
             SourceCoverage(
                 source=source,
@@ -546,7 +551,7 @@ class Ledger:
         levels = {name: self.level(name) for name in self.shown_references()}
         return Counts(
             searches=len(searches),
-            found=self._families((reference for entry in entries for reference in entry.references), registry),
+            found=self._families({name: None for entry in entries for name in entry.references}, registry),
             screened=self._families(levels, registry),
             analyzed=self._families((name for name, level in levels.items() if level != "snippet"), registry),
             read=self._families((name for name, level in levels.items() if level == "full_text"), registry),
@@ -656,8 +661,9 @@ class Ledger:
         read = reference if isinstance(reference, Reference) else read_reference(reference)
         if read is None:
             return ()
-        others = self._registry.keys(read) - {read.key} if self._registry is not None else ()
-        return [str(read), *(str(Reference(key)) for key in sorted(others))]
+        own = str(read)
+        names = self._registry.names(read) if self._registry is not None else ()
+        return [own, *(name for name in names if name != own)]
 
     def _work(self, reference: str) -> str:
         """One name for all references of the same work."""

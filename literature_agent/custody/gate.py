@@ -376,7 +376,7 @@ class Custody:
 
     def seen(self, reference: str) -> bool:
         """Whether this run has shown the abstract of the work, or its beginning."""
-        return any(text.section == "abstract" for text in self.ledger.shown_texts(reference))
+        return self.ledger.has_shown(reference, "abstract")
 
     def linked_to(self, reference: str) -> list[tuple[str, str]]:
         """Works of the same family that this run has shown, with what they are to this one."""

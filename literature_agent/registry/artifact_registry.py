@@ -23,10 +23,8 @@ from literature_agent.registry.references import (
     FoundReference,
     Reference,
     find_references,
-    is_key,
     key_of,
-    normalise_key,
-    written_key,
+    read_reference,
 )
 from literature_agent.registry.stores import MemoryStore, Store
 from literature_agent.registry.texts import StoredText, stored_texts, text_hash
@@ -264,6 +262,12 @@ class ArtifactRegistry:
         with self.store.reading():
             work = self._find_work(reference)
             return frozenset() if work is None else frozenset(work.all_keys)
+
+    def names(self, reference: Reference | str) -> tuple[str, ...]:
+        """`keys` as written references, in alphabetical order; empty if unknown."""
+        with self.store.reading():
+            work = self._find_work(reference)
+            return () if work is None else work.written
 
     def notes(self, reference: Reference | str | None = None) -> tuple[str, ...]:
         """What was odd when records were joined or named, of one work or of all."""
@@ -544,14 +548,12 @@ class ArtifactRegistry:
         return work
 
     def _find_work(self, reference: Reference | str) -> Work | None:
-        if isinstance(reference, Reference):
-            key = reference.key
-        else:
-            key = written_key(reference) or ""
-            if not is_key(key):
-                found = list(find_references(reference))
-                key = found[0].key if len(found) == 1 else normalise_key(reference.strip())
-        number = self.store.owner(f"key:{key}") if is_key(key) else None
+        read = reference if isinstance(reference, Reference) else read_reference(reference)
+        if read is None:
+            # A text with one reference in it is as good as the reference.
+            found = list(find_references(str(reference)))
+            read = found[0].reference if len(found) == 1 else None
+        number = None if read is None else self.store.owner(f"key:{read.key}")
         return None if number is None else self._work(number)
 
     def _record(self, work: Work) -> CitationArtifact:

@@ -173,7 +173,7 @@ def find_references(text: str) -> Iterator[FoundReference]:
 
 def read_reference(text: str) -> Reference | None:
     """`Reference.parse`: the reference that `text`, taken whole, spells."""
-    return Reference.parse(text)
+    return _read_written(text) if len(text) == _WRITTEN_LENGTH else Reference.parse(text)
 
 
 def near(written: str, shown: Iterable[Reference | str]) -> str | None:
@@ -199,6 +199,7 @@ def written_key(text: str) -> str | None:
 
 _WRITTEN_START = "«artifact:link:cite~"
 _WRITTEN_LENGTH = len(_WRITTEN_START) + KEY_LENGTH + 1
+_read_written = lru_cache(maxsize=16384)(Reference.parse)
 
 
 def _key_in(text: str) -> str:

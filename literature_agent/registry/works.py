@@ -68,6 +68,11 @@ class Work(Record):
         return tuple(dict.fromkeys((self.key, *self.keys.values(), *self.aliases)))
 
     @cached_property
+    def written(self) -> tuple[str, ...]:
+        """All keys in their written form, in alphabetical order."""
+        return tuple(sorted(str(Reference(key)) for key in self.all_keys))
+
+    @cached_property
     def ranked(self) -> tuple[CitationArtifact, ...]:
         """The copies as `find` prefers them: full before plain, then PubMed, Europe PMC, PMC, preprint server,
         registry."""
@@ -236,8 +241,10 @@ _NOT_BORROWED = frozenset(
 _EMPTY: tuple[object, ...] = (None, "", ())
 
 
-def _borrowed(copy: CitationArtifact, others: Iterable[CitationArtifact]) -> dict[str, Any]:
+def _borrowed(copy: CitationArtifact, others: Sequence[CitationArtifact]) -> dict[str, Any]:
     update: dict[str, Any] = {}
+    if not others:
+        return update
     for name in type(copy).model_fields:
         if name in _NOT_BORROWED or getattr(copy, name) not in _EMPTY:
             continue
