@@ -21,7 +21,8 @@ Listed = Annotated[tuple[T, ...], BeforeValidator(_without_nulls)]
 
 
 class Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+    # Built on first use: most who import the package ask other sources.
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True, defer_build=True)
 
 
 class WireDate(Wire):

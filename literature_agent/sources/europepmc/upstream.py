@@ -23,7 +23,8 @@ def inside(member: str) -> Callable[[object], list[Any]]:
 
 
 class Wire(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+    # Built on first use: most who import the package ask other sources.
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True, defer_build=True)
 
 
 class WireAuthorId(Wire):
