@@ -10,7 +10,6 @@ from literature_agent.errors import InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
 from literature_agent.results import FetchResult, FullText, SearchResult
 from literature_agent.settings import Settings, load_settings
-from literature_agent.sources import ALL, SOURCES, Source, find_source, sources_of_all
 
 if TYPE_CHECKING:
     from pydantic_ai import CancellationToken
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from literature_agent.custody import Observer
     from literature_agent.registry import ArtifactRegistry
+    from literature_agent.sources import Source
     from literature_agent.transport import Recording
 
 
@@ -123,6 +123,7 @@ async def search(
         InvalidInputError: the query, a filter or a value is refused; nothing else was sent.
         SourceError: the source gave no usable answer.
     """
+    from literature_agent.sources import ALL, find_source
     from literature_agent.transport import Transport
 
     used = settings if settings is not None else load_settings()
@@ -146,6 +147,7 @@ async def _search_all(
     query: str, max_results: int, given: dict[str, Any], registry: ArtifactRegistry | None, settings: Settings
 ) -> SearchResult:
     from literature_agent.federation import ask_all, merged, plan_all, require_any
+    from literature_agent.sources import ALL, SOURCES, sources_of_all
     from literature_agent.transport import Transport
 
     filters = {name: value for name, value in given.items() if not _is_blank(value)}
@@ -192,6 +194,7 @@ async def fetch(
         InvalidInputError: an identifier is none; the message names value and fix.
         SourceError: the source answered for no identifier at all.
     """
+    from literature_agent.sources import find_source
     from literature_agent.transport import Transport
 
     used = settings if settings is not None else load_settings()
