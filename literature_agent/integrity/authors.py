@@ -40,6 +40,8 @@ _SAID = (
     r"|randomi[sz]ed|enrolled|recruited|did|saw|detected|identified)"
 )
 _NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_STUDY}\b")
+_STUDY_THEN_SAID = re.compile(rf"\s{_STUDY},\s(?P<names>{_NAMES})\s(?:\w+ly\s|also\s)?{_SAID}\b")
+_SHORT_YEAR = re.compile(rf"[(\[;]\s?(?P<names>{_NAMES}),?\s?'\d\d(?=[)\];,])")
 _BRACKETED_AFTER = re.compile(rf"\s?[(\[](?P<names>{_NAMES})[)\],;]")
 _BY_AFTER = re.compile(rf"[,)\]]?\s(?:[a-z-]{{1,20}}\s){{0,4}}by\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES})")
 _SAID_AFTER = re.compile(rf",?\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_SAID}\b")
@@ -65,6 +67,9 @@ def author_years(text: str, known: Known) -> Iterator[Hit]:
             continue
         yield from _named_before(text, year)
         yield from _named_after(text, year)
+    for match in _SHORT_YEAR.finditer(text):
+        if _are_names(match["names"]):
+            yield Hit("author-year", match.start("names"), match.end())
     for match in _GLUED.finditer(text):
         if _is_name(match["name"]):
             yield Hit("author-year", match.start(), match.end())
@@ -133,7 +138,7 @@ def _named_before(text: str, year: re.Match[str]) -> Iterator[Hit]:
 def _named_after(text: str, year: re.Match[str]) -> Iterator[Hit]:
     """`the 2020 Smith trial`, `a 2020 study by Smith`, `in 2020, Smith reported`."""
     window = text[year.end() : year.end() + REACH]
-    for pattern in (_NAMED_STUDY_AFTER, _BY_AFTER, _SAID_AFTER, _BRACKETED_AFTER):
+    for pattern in (_NAMED_STUDY_AFTER, _BY_AFTER, _SAID_AFTER, _STUDY_THEN_SAID, _BRACKETED_AFTER):
         found = pattern.match(window)
         if found and _are_names(found["names"]):
             yield Hit("author-year", year.start(), year.end() + found.end("names"))

@@ -70,7 +70,7 @@ _LOOSE = (
     _is("nct", "ct|c t", r"(?<![A-Za-z0-9])N\s?C\s?T[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
     _is("isrctn", "sr|s r", r"(?<![A-Za-z0-9])I\s?S\s?R\s?C\s?T\s?N[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
     _is("eudract", "eu", r"\b(?:EudraCT|EUCTR|EU\sCT)\b\W{0,3}(?:(?:number|no|nr)\b\W{0,3})?\d{4}-?\d{6}-?\d{2}\b"),
-    _is("eudract", "-", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d)?(?![\d-])"),
+    _is("eudract", "-", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d|-[A-Z]{2})?(?![\d-])"),
     _is(
         "arxiv",
         "arxiv",
@@ -86,6 +86,13 @@ _LOOSE = (
         r"""\b(?:ChiCTR(?:-[A-Z]{2,4})?-?\d{8,10} | DRKS\s?\d{8} | ACTRN\s?\d{14} | UMIN\s?\d{9} | jRCTs?\d{9,}
             | KCT\d{7} | CTRI/\d{4}/\d{2,3}/\d{4,6} | IRCT\d{8,}\w* | PACTR\d{12,} | TCTR\d{11} | RBR-\w{6,7}
             | NTR\s?\d{4} | JPRN-\w+ | CRD\s?\d{8,12} | IS[BS]N\W{0,3}[\dX][\d\ X-]{7,16})\b""",
+    ),
+    _is(
+        "registry",
+        "wos|-s2.0|cid|corpus|openalex|orcid|rxiv",
+        r"""\bWOS\s?:\s?\d{12,15}\b | \b2-s2\.0-\d{9,12}\b | \bS2CID[\s:\#]{0,2}\d{5,10}\b
+            | \bCorpus\s?ID[\s:\#]{0,2}\d{5,10}\b | \bOpenAlex\b\W{0,3}(?:ID\W{0,3})?W\d{6,11}\b
+            | \bORCID\b\W{0,3}(?:iD\W{0,3})?\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b | \b(?:bio|med)Rxiv\b\W{0,3}\d{6}\b""",
     ),
     _is("url", "http|hxxp|ftp", r"\bh(?:tt|xx)ps?\s?:\s?/\s?/\s?\S+ | \bftp://\S+"),
     _is("url", "www", r"\bwww\s?\.\s?[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}(?:/\S*)?"),

@@ -38,8 +38,11 @@ def journal_years(text: str, known: Known) -> Iterator[Hit]:
         if MEASURED.match(text, year.end()):
             continue
         window = text[max(0, year.start() - REACH) : year.start()]
+        offset = year.start() - len(window)
+        if (paper := _PAPER_BEFORE.search(window)) is not None:
+            window = window[: paper.start()] + " ("
         if (start := _journal_before(window, text[year.end() : year.end() + 3], known)) is not None:
-            yield Hit("journal-year", year.start() - len(window) + start, year.end())
+            yield Hit("journal-year", offset + start, year.end())
         elif (length := _journal_behind(text[year.end() : year.end() + REACH], known)) is not None:
             yield Hit("journal-year", year.start(), year.end() + length)
     for match in _PUBLISHED_IN.finditer(text):
@@ -68,6 +71,10 @@ def _journal_before(window: str, behind: str, known: Known) -> int | None:
     return None
 
 
+# `a Lancet paper from 2019`
+_PAPER_BEFORE = re.compile(
+    r"\s(?:paper|trial|study|article|report|review|publication|analysis)\s(?:from|of|in|published\sin|[(\[])\s?$"
+)
 _PAPER_BEHIND = re.compile(r"\s(?:paper|trial|study|article|report|review|publication)\b")
 
 

@@ -11,11 +11,11 @@ from literature_agent.integrity.vocabulary import words
 
 _NUMBERS = r"\d{1,3}(?:\s?(?:[,;-]|and|to)\s?\d{1,3}){0,30}"
 _BRACKET = re.compile(
-    rf"(?P<glued>(?<=\w))?\[\s?(?:refs?\.?\s?|\#|\^)?(?P<numbers>{_NUMBERS})\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
+    rf"(?P<glued>(?<=\w))?\[\s?(?:[Rr]efs?\.?\s?|\#|\^)?(?P<numbers>{_NUMBERS})\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
 )
 _ROUND = re.compile(rf"(?<=[^\W\d_])\s?\((?P<numbers>{_NUMBERS})\)(?=\s?(?:[.;:]|,\s[a-z]|$))")
 _RAISED = re.compile(r"\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?\^?(?!\d|\.\d|/)")
-_BEFORE_RAISED = re.compile(r"(?:([^\W\d_]{4,})|[.,;)\]\"'])$")
+_BEFORE_RAISED = re.compile(r"(?:([^\W\d_]{4,})\s?|[.,;)\]\"'])$")
 _GLUED_NUMBER = re.compile(r"(?<=[a-z][a-z][a-z][a-z])[.]\d{1,3}(?:[,-]\d{1,3}){0,20}(?=\s+[A-Z]|\s*$)")
 _KEYED = re.compile(
     r"\\?\bcite[a-z]{0,12}\s?\{[^{}]{0,200}\}|\[\^[\w-]{1,20}\]|\[@[\w:;@\s.-]{1,80}\]|\(\s?(?:see\s)?refs?\.?\s?\d[\d\s,-]{0,20}\)"
@@ -58,7 +58,13 @@ def markers(text: str) -> Iterator[Hit]:
         yield Hit("marker", match.start(), match.end())
     for match in _ROUND.finditer(text):
         word = re.search(r"([^\W\d_]+)\s?$", text[max(0, match.start() - 30) : match.start() + 1])
-        if word is None or bare(word.group(1)) in _NO_MARKER_BEFORE or "-" in match["numbers"]:
+        # One or two letters are a group, a stage or a unit.
+        if (
+            word is None
+            or len(word.group(1)) < 3
+            or bare(word.group(1)) in _NO_MARKER_BEFORE
+            or "-" in match["numbers"]
+        ):
             continue
         yield Hit("marker", match.start(), match.end())
     for match in _RAISED.finditer(text):

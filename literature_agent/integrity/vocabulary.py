@@ -58,7 +58,7 @@ NOT_NAMES = PLACES | words(
     """
     january february march april may june july august september october november december jan feb mar apr jun
     jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn
-    fall winter easter christmas ramadan
+    fall winter easter christmas ramadan alpha beta gamma delta epsilon omicron sigma lambda alma-ata
 
     the a an in on at by of to from for with since until till during before after between among over under about
     around approximately nearly almost only all both some most many several few more less than then when while
