@@ -1,22 +1,29 @@
-"""Trials: `python -m evals integrity [--adversarial N]`, `replay [--runs N]`, `durable kill|memory|overhead`."""
+"""`python -m evals COMMAND`: `run`, `compare`, `list`, and trials of single promises."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
-from evals import replay
-from evals.durable import command as durable
-from evals.integrity import command as integrity
-
-COMMANDS = {"durable": durable.main, "integrity": integrity.main, "replay": replay.main}
+COMMANDS = {
+    "run": "evals.command:run_main",
+    "compare": "evals.command:compare_main",
+    "list": "evals.command:list_main",
+    "durable": "evals.durable.command:main",
+    "integrity": "evals.integrity.command:main",
+    "replay": "evals.replay:main",
+}
+"""Each command's function, which takes its arguments and gives the exit code; loaded when it is asked for."""
 
 
 def main(arguments: list[str]) -> int:
-    """Run the named trial; its exit code."""
+    """Run the named command; its exit code."""
     if not arguments or arguments[0] not in COMMANDS:
         print(f"usage: python -m evals {{{','.join(COMMANDS)}}} [options]", file=sys.stderr)
         return 2
-    return COMMANDS[arguments[0]](arguments[1:])
+    module, _, name = COMMANDS[arguments[0]].partition(":")
+    code: int = getattr(import_module(module), name)(arguments[1:])
+    return code
 
 
 if __name__ == "__main__":

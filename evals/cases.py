@@ -51,7 +51,7 @@ TrapKind = Literal[
 Status = Literal["complete", "partial", "no_evidence", "failed"]
 ExpertAnswer = Literal["yes", "no", "maybe"]
 
-_IDENTIFIER = re.compile(r"10\.\d{4,9}/\S+|PMC\d+|NCT\d{8}|[1-9]\d{0,8}|[\w.-]+", re.ASCII)
+_IDENTIFIER = re.compile(r"[^\s,;|]{1,200}")
 
 
 class Wire(BaseModel):

@@ -1,16 +1,41 @@
-"""Datasets by name or path: `topics.yaml` here, BEIR folders, PubMedQA, TREC, LitQA-like files."""
+"""Datasets by name or path.
+
+- a YAML or JSON file of `evals.cases` (`topics`, here), over the packaged corpus or the folder its first line names;
+- a BEIR folder (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`);
+- a PubMedQA file (PMID to question, contexts, final decision);
+- a TREC folder (`topics*`, `qrels*`, PubMed XML);
+- a LitQA-like file (JSON lines of `question` and `sources`).
+
+Each gives its cases and the folder of the corpus they are asked over.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic_evals import Dataset
 
 from evals.cases import About, Ask, Expected
+from literature_agent.errors import InvalidInputError
 
 HERE = Path(__file__).parent
+CHECKOUT = HERE.parent.parent
 
 CaseSet = Dataset[Ask, Expected, About]
+
+_CORPUS_LINE = re.compile(r"^# corpus: (\S+)\s*$", re.M | re.I)
+
+
+class Loaded(NamedTuple):
+    """A dataset ready to run."""
+
+    cases: CaseSet
+    corpus: str
+    """`packaged`, or a folder."""
+    note: str = ""
+    """What was done to it, such as titles hidden."""
 
 
 def read_dataset(file: Path) -> CaseSet:
@@ -20,3 +45,62 @@ def read_dataset(file: Path) -> CaseSet:
         ValueError: the file is not of the form of `evals.cases`; the message names the place.
     """
     return CaseSet.from_file(file)
+
+
+def known() -> dict[str, Path]:
+    """Datasets that can be named: those of this folder, and those in `corpora` of a folder `shared` beside."""
+    files = {file.stem: file for file in sorted(HERE.glob("*.yaml"))}
+    corpora = CHECKOUT.parent / "shared" / "corpora"
+    folders = sorted(corpora.iterdir()) if corpora.is_dir() else []
+    return {**files, **{folder.name: folder for folder in folders if (folder / "corpus.jsonl").is_file()}}
+
+
+def load(name: str, workspace: Path, *, hide_titles: bool = False, sources: tuple[str, ...] | None = None) -> Loaded:
+    """The dataset of that name or path. A corpus that has to be rewritten goes into `workspace`.
+
+    Args:
+        name: one of `known`, or a path.
+        workspace: a folder that may be written to.
+        hide_titles: the hard form: titles are left out of the corpus.
+        sources: whom each case asks, where it does not say so itself.
+
+    Raises:
+        InvalidInputError: there is no such dataset, it has no case, or it is of no known form.
+    """
+    from evals.datasets import beir, litqa, pubmedqa, trec
+
+    path = known().get(name, Path(name))
+    if not path.exists():
+        raise InvalidInputError(
+            f"There is no dataset {name!r}.", recovery=f"Name a path, or one of: {', '.join(known())}."
+        )
+    try:
+        if path.suffix in (".yaml", ".yml"):
+            loaded = _file(path)
+        elif path.is_dir() and (path / "corpus.jsonl").is_file():
+            loaded = beir.load(path, workspace, hide_titles=hide_titles)
+        elif path.is_dir():
+            loaded = trec.load(path)
+        elif path.suffix == ".jsonl":
+            loaded = litqa.load(path)
+        elif path.suffix == ".json":
+            loaded = pubmedqa.load(path, workspace, hide_titles=hide_titles)
+        else:
+            raise InvalidInputError(f"{str(path)!r} is of no known form.", recovery=(__doc__ or "").splitlines()[0])
+    except (ValueError, KeyError, TypeError) as broken:
+        raise InvalidInputError(f"{str(path)!r} can't be read as a dataset: {broken}.") from broken
+    if hide_titles and not loaded.note:
+        raise InvalidInputError(f"Titles of {name!r} can't be hidden: its corpus is not rewritten.")
+    if not loaded.cases.cases:
+        raise InvalidInputError(f"{str(path)!r} holds no case.")
+    if sources is not None:
+        for case in loaded.cases.cases:
+            case.inputs = case.inputs.model_copy(update={"sources": sources})
+    return loaded
+
+
+def _file(path: Path) -> Loaded:
+    named = _CORPUS_LINE.search(path.read_text(encoding="utf-8"))
+    corpus = named[1] if named else "packaged"
+    folder = corpus if corpus == "packaged" else str((path.parent / corpus).resolve())
+    return Loaded(read_dataset(path), folder)

@@ -26,7 +26,7 @@ from pydantic_ai import (
 )
 from pydantic_ai.exceptions import (
     AgentRunError,
-    OutputTokenLimitExceeded,
+    IncompleteToolCall,
     RunCancelled,
     RunTimedOut,
     UsageLimitExceeded,
@@ -450,7 +450,7 @@ class LiteratureAggregator:
             ending = Ending("cancelled", "The run was cancelled before the model had finished.")
         except UsageLimitExceeded as reached:
             ending = Ending("budget", f"The budget was used up before the model had finished ({reached.message}).")
-        except OutputTokenLimitExceeded:
+        except IncompleteToolCall:
             ending = Ending("model", "The model did not finish: its output was cut by its output limit.")
         except (AgentRunError, UserError) as broken:
             ending = Ending("model", f"The model did not finish: {_first_sentence(broken.message)}")

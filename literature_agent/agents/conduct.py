@@ -12,7 +12,7 @@ from typing import Any
 from opentelemetry import trace
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
-from pydantic_ai.exceptions import ModelRetry, OutputTokenLimitExceeded, UsageLimitExceeded
+from pydantic_ai.exceptions import IncompleteToolCall, ModelRetry, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings
@@ -76,7 +76,7 @@ class Conduct(AbstractCapability[Run]):
             run = ctx.deps
             run.cut_replies += 1
             if run.cut_replies > _CUT_REPLIES:
-                raise OutputTokenLimitExceeded("the output was cut again")
+                raise IncompleteToolCall("the output was cut again")
             raise ModelRetry(
                 "Your reply was cut by your output limit, so its last tool call is incomplete and was not carried out. "
                 "Say the same shorter: fewer articles, shorter reasons, no quotes."

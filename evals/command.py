@@ -1,0 +1,170 @@
+"""`python -m evals run | compare | list`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from evals.datasets import known, load
+from evals.harness import Plan, run
+from evals.page import write_comparison, write_page
+from evals.report import Report, compare, missed, read_report, read_thresholds
+from evals.terminal import print_comparison, print_report
+from literature_agent import Budget
+from literature_agent.errors import LiteratureError
+
+_FAILED, _USAGE = 1, 2
+
+
+def run_main(arguments: Sequence[str]) -> int:
+    """`run`: 0; 1 where a threshold is missed, an evaluator raised or cases failed (`--fail-on`); 2 for usage."""
+    chosen = _run_parser().parse_args(arguments)
+    console = Console()
+    try:
+        thresholds = read_thresholds(chosen.fail_under)
+        budget = Budget(
+            **{
+                name: value
+                for name, value in (("deadline_s", chosen.deadline), ("max_cost_usd", chosen.max_cost))
+                if value is not None
+            }
+        )
+        models = chosen.model or ["extractive"]
+        code = 0
+        for model in models:
+            out = _folder(chosen, model, several=len(models) > 1)
+            out.mkdir(parents=True, exist_ok=True)
+            sources = tuple(chosen.sources.split(",")) if chosen.sources else None
+            loaded = load(chosen.dataset, out, hide_titles=chosen.hard, sources=sources)
+            plan = Plan(
+                loaded=loaded,
+                out=out,
+                model=model,
+                repeat=chosen.repeat,
+                limit=chosen.limit,
+                concurrency=chosen.concurrency,
+                seed=chosen.seed,
+                budget=budget,
+                timeout_s=chosen.timeout,
+                evaluators=_evaluators(chosen),
+                show=not chosen.quiet,
+            )
+            report = asyncio.run(run(plan))
+            print_report(report, console)
+            console.print(f"{out / 'report.json'}, {write_page(report, out)}", highlight=False, soft_wrap=True)
+            code = max(code, _verdict(report, thresholds, chosen.fail_on, console))
+        return code
+    except LiteratureError as refused:
+        print(f"{refused.message} {refused.recovery}".strip(), file=sys.stderr)
+        return _USAGE
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+        return 130
+
+
+def compare_main(arguments: Sequence[str]) -> int:
+    """`compare A B`: 0; 1 where the runs can't be compared or something got worse with `--fail-on-worse`."""
+    parser = argparse.ArgumentParser(prog="python -m evals compare", description="Two runs, paired by case.")
+    parser.add_argument("before", type=Path, metavar="A", help="folder of a run")
+    parser.add_argument("after", type=Path, metavar="B", help="folder of a run")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write a page (HTML)")
+    parser.add_argument("--fail-on-worse", action="store_true", help="exit 1 if any metric got worse")
+    chosen = parser.parse_args(arguments)
+    try:
+        before, after = read_report(chosen.before), read_report(chosen.after)
+        moved = compare(before, after)
+    except LiteratureError as refused:
+        print(f"{refused.message} {refused.recovery}".strip(), file=sys.stderr)
+        return _FAILED if refused.message.startswith("Not comparable") else _USAGE
+    console = Console()
+    print_comparison(before, after, moved, console)
+    if chosen.out is not None:
+        chosen.out.write_text(write_comparison(before, after, moved), encoding="utf-8")
+        console.print(str(chosen.out), highlight=False, soft_wrap=True)
+    return _FAILED if chosen.fail_on_worse and any(one.verdict == "worse" for one in moved) else 0
+
+
+def list_main(arguments: Sequence[str]) -> int:
+    """`list`: the datasets that can be named, and the metrics."""
+    from evals.evaluators import METRICS
+
+    argparse.ArgumentParser(prog="python -m evals list", description="Datasets and metrics.").parse_args(arguments)
+    for name, path in known().items():
+        print(f"{name:24} {path}")
+    print()
+    for metric in METRICS:
+        print(f"{metric.name:28} {metric.label}")
+    return 0
+
+
+def _verdict(report: Report, thresholds: dict[str, float], fail_on: str, console: Console) -> int:
+    wrong = missed(report, thresholds)
+    failed = report.failed
+    if (fail_on == "any" and failed) or (fail_on == "all" and failed == len(report.cases)):
+        wrong.append(f"{failed} of {len(report.cases)} cases failed")
+    broken = sum(bool(case.evaluator_errors) for case in report.cases)
+    if broken:
+        wrong.append(f"an evaluator raised on {broken} cases")
+    for sentence in wrong:
+        console.print(f"[red]{sentence}[/red]", highlight=False)
+    return _FAILED if wrong else 0
+
+
+def _folder(chosen: argparse.Namespace, model: str, *, several: bool) -> Path:
+    named = re.sub(r"[^\w.-]+", "-", f"{Path(chosen.dataset).stem}{'-hard' if chosen.hard else ''}--{model}")
+    if chosen.out is None:
+        return Path("eval-runs") / named
+    return chosen.out / named if several else chosen.out
+
+
+def _evaluators(chosen: argparse.Namespace) -> list[Any]:
+    from evals.evaluators import STANDARD
+
+    found: list[Any] = [evaluator() for evaluator in STANDARD]
+    if chosen.judge:
+        from evals.evaluators.judge import Judge
+
+        found.append(Judge(model=chosen.judge, repeats=chosen.judge_repeats))
+    return found
+
+
+def _run_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m evals run", description="Measure the agent on a dataset, over a frozen upstream."
+    )
+    parser.add_argument("dataset", help="a name that `list` shows, a YAML file, or a folder (BEIR, TREC)")
+    parser.add_argument("--model", action="append", help="as pydantic-ai writes it; may be repeated (extractive)")
+    parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="answers to each question (1)")
+    parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N cases")
+    parser.add_argument("--concurrency", type=_positive, default=4, metavar="N", help="cases at once (4)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="for report and transcripts (eval-runs/...)")
+    parser.add_argument("--sources", metavar="A,B", help="whom to ask; default: as the dataset says")
+    titles = parser.add_mutually_exclusive_group()
+    titles.add_argument("--hard", action="store_true", help="hide the titles of the corpus")
+    titles.add_argument("--easy", action="store_true", help="show them (the default)")
+    parser.add_argument("--fail-under", action="append", default=[], metavar="METRIC=X", help="threshold; repeatable")
+    parser.add_argument(
+        "--fail-on", choices=("all", "any", "none"), default="all", help="failed cases that make the exit code 1 (all)"
+    )
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="a case fails after S seconds (600)")
+    parser.add_argument("--deadline", type=float, metavar="S", help="the agent's own deadline for each answer")
+    parser.add_argument("--max-cost", type=float, metavar="USD", help="the agent's own limit for each answer")
+    parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
+    parser.add_argument("--judge", metavar="MODEL", help="also let a model judge")
+    parser.add_argument("--judge-repeats", type=_positive, default=2, metavar="N", help="judgements of each answer (2)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    return number
