@@ -119,15 +119,14 @@ def _verdict(report: Report, thresholds: dict[str, float], fail_on: str, console
 
 def _folder(chosen: argparse.Namespace, model: str, *, several: bool) -> Path:
     named = re.sub(r"[^\w.-]+", "-", f"{Path(chosen.dataset).stem}{'-hard' if chosen.hard else ''}--{model}")
-    if chosen.out is None:
-        return Path("eval-runs") / named
-    return chosen.out / named if several else chosen.out
+    out: Path = Path("eval-runs") / named if chosen.out is None else chosen.out
+    return out / named if several and chosen.out is not None else out
 
 
 def _evaluators(chosen: argparse.Namespace) -> list[Any]:
-    from evals.evaluators import STANDARD
+    from evals.evaluators import standard
 
-    found: list[Any] = [evaluator() for evaluator in STANDARD]
+    found: list[Any] = standard()
     if chosen.judge:
         from evals.evaluators.judge import Judge
 

@@ -8,6 +8,7 @@ import contextlib
 import signal
 import threading
 import traceback
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from types import TracebackType
@@ -173,14 +174,18 @@ async def _serve(pipe: Connection, corpus: str, model: str, budget: Budget) -> N
         while (got := await loop.run_in_executor(None, pipe.recv)) is not None:
             number, case, asked = got
             if asked is None:
-                if (task := running.pop(number, None)) is not None:
-                    task.cancel()
+                if number in running:
+                    running[number].cancel()
                 continue
-            running[number] = asyncio.create_task(one(number, case, Ask(**asked), upstream))
-            running[number].add_done_callback(lambda _, number=number: running.pop(number, None))
-        for task in list(running.values()):
-            task.cancel()
+            task = running[number] = asyncio.create_task(one(number, case, Ask(**asked), upstream))
+            task.add_done_callback(partial(_forget, running, number))
+        for unfinished in list(running.values()):
+            unfinished.cancel()
         await asyncio.gather(*running.values(), return_exceptions=True)
+
+
+def _forget(running: dict[int, asyncio.Task[None]], number: int, _: asyncio.Task[None]) -> None:
+    running.pop(number, None)
 
 
 def told(error: BaseException) -> str:

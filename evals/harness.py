@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic_ai.models import Model
-from pydantic_evals import Case
+from pydantic_evals import Case, Dataset
 from pydantic_evals.evaluators import Evaluator, EvaluatorContext
 from pydantic_evals.lifecycle import CaseLifecycle
 from pydantic_evals.reporting import ReportCase, ReportCaseFailure
@@ -30,8 +30,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from evals.cases import About, Ask, Expected
 from evals.crew import CaseFailed, Crew, told
-from evals.datasets import CHECKOUT, CaseSet, Loaded
-from evals.evaluators import METRICS, STANDARD
+from evals.datasets import CHECKOUT, Loaded
+from evals.evaluators import METRICS, standard
 from evals.evaluators.metrics import metric
 from evals.models import model_of
 from evals.outcome import Outcome
@@ -138,8 +138,8 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
                         results[found.name] = found
                         tick(found)
 
-            whole: CaseSet = CaseSet(name=plan.loaded.cases.name, cases=cases)
-            whole.evaluators = list(plan.evaluators or [evaluator() for evaluator in STANDARD])
+            whole: Dataset[Ask, Any, About] = Dataset[Ask, Any, About](name=plan.loaded.cases.name, cases=cases)
+            whole.evaluators = list(plan.evaluators) or standard()
             await whole.evaluate(answered, max_concurrency=plan.concurrency, progress=False, lifecycle=Watched)
 
     model = next((one.model for one in kept), made.model)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,6 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from evals.cases import identifier
-from evals.integrity.papers import plain
 from evals.upstream import corpus_files
 
 _RETRACTED = frozenset({"retracted publication", "withdrawn publication"})
@@ -30,7 +30,7 @@ class Paper:
     """PMID, DOI, PMCID, NCT number, document id; bare."""
     title: str = ""
     texts: tuple[str, ...] = ()
-    """Abstract and full text, folded by `plain`, with the title before them."""
+    """Whole text with the title before it, then its passages; as they stand in the file."""
     author: str = ""
     year: str = ""
     journal: str = ""
@@ -45,13 +45,18 @@ class Work:
 
     names: frozenset[str]
     titles: frozenset[str]
-    texts: tuple[str, ...]
+    as_filed: tuple[str, ...]
     retracted: bool
     study: int
     """The same number for preprint and paper of one study."""
     authors: frozenset[tuple[str, str]] = field(default=frozenset())
     """First author and year, as printed."""
     journals: frozenset[tuple[str, str]] = field(default=frozenset())
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Its texts, folded by `plain`."""
+        return tuple(plain(text) for text in self.as_filed)
 
 
 class Library:
@@ -100,7 +105,7 @@ def library_of(corpus: str) -> Library:
 def read_papers(name: str, content: bytes) -> Iterator[Paper]:
     """The records of one file."""
     if name.endswith(".jsonl"):
-        for line in content.decode("utf-8").splitlines():
+        for line in content.decode("utf-8").split("\n"):
             if line.strip():
                 yield from _json(json.loads(line))
     elif name.endswith(".json"):
@@ -116,7 +121,7 @@ def _work(papers: Sequence[Paper], study: int) -> Work:
     return Work(
         names=frozenset(name for paper in papers for name in paper.names),
         titles=frozenset(words(paper.title) for paper in papers if paper.title),
-        texts=tuple(text for paper in papers for text in paper.texts),
+        as_filed=tuple(text for paper in papers for text in paper.texts),
         retracted=any(paper.retracted for paper in papers),
         study=study,
         authors=frozenset((paper.author, paper.year) for paper in papers if len(paper.author) > 2 and paper.year),
@@ -140,6 +145,19 @@ def _joined(groups: Sequence[Sequence[str]]) -> dict[str, int]:
             parent[root(name)] = root(group[0])
     numbers: dict[str, int] = {}
     return {name: numbers.setdefault(root(name), len(numbers)) for name in list(parent)}
+
+
+# Soft hyphens, joiners, marks of direction and order of bytes: nothing that is seen.
+_UNSEEN = dict.fromkeys(
+    [0xAD, 0x61C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
+)
+_SAME = {**_UNSEEN, **dict.fromkeys(map(ord, '‘’“”"′″`´'), "'"), **dict.fromkeys(map(ord, "‐‑‒–—−"), "-")}
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,60}>")
+
+
+def plain(text: str) -> str:
+    """For comparing words: no markup, one form of each character, single blanks, no unseen characters."""
+    return " ".join(unicodedata.normalize("NFKC", _TAG.sub("", text)).translate(_SAME).split())
 
 
 def words(text: str) -> str:
@@ -169,7 +187,7 @@ def _pubmed(article: ET.Element) -> Paper:
     return Paper(
         names=_names(article.findtext("MedlineCitation/PMID"), *printed, ids.get("doi"), ids.get("pmc")),
         title=plain(title),
-        texts=(plain(" ".join(parts)), *(plain(_inside(part)) for part in article.findall(".//AbstractText"))),
+        texts=(" ".join(parts), *(_inside(part) for part in article.findall(".//AbstractText"))),
         author=_inside(article.find(".//AuthorList/Author/LastName")).strip(),
         year=_inside(article.find(".//JournalIssue/PubDate/Year")).strip(),
         journal=_inside(article.find(".//Journal/Title")).strip(),
@@ -182,11 +200,11 @@ def _jats(article: ET.Element) -> Paper:
     ids = {one.get("pub-id-type", ""): (one.text or "").strip() for one in article.findall(".//front//article-id")}
     pmcid = ids.get("pmcid") or ids.get("pmc") or ""
     pmcid = pmcid if not pmcid or pmcid.startswith("PMC") else f"PMC{pmcid}"
-    passages = [plain(_inside(one)) for one in article.iter() if one.tag in ("p", "td", "th", "title", "caption")]
+    passages = [_inside(one) for one in article.iter() if one.tag in ("p", "td", "th", "title", "caption")]
     return Paper(
         names=_names(ids.get("pmid"), ids.get("doi"), pmcid),
         title=plain(_inside(article.find(".//front//article-title"))),
-        texts=(plain(" ".join(article.itertext())), *passages),
+        texts=(" ".join(article.itertext()), *passages),
     )
 
 
@@ -209,7 +227,7 @@ def _json(value: object) -> Iterator[Paper]:
 
 def _trial(study: dict[str, Any]) -> Paper:
     head = study["protocolSection"].get("identificationModule", {})
-    everything = plain(" ".join(_strings(study)))
+    everything = " ".join(_strings(study))
     title = plain(str(head.get("briefTitle") or ""))
     return Paper(
         names=_names(str(head.get("nctId") or "")), title=title, texts=(everything, *map(plain, _strings(study)))
@@ -235,7 +253,7 @@ def _beir(line: dict[str, Any]) -> Paper:
     return Paper(
         names=_names(str(line["_id"]), str(details.get("pmid") or ""), str(details.get("doi") or "")),
         title=plain(title),
-        texts=(plain(" ".join([title, *parts])), *map(plain, parts)),
+        texts=(" ".join([title, *parts]), *parts),
         year=str(details.get("year") or "")[:4],
         journal=str(details.get("journal") or ""),
     )
@@ -257,7 +275,7 @@ def _listed(record: dict[str, Any]) -> Paper:
     return Paper(
         names=_names(record.get("doi"), record.get("pmid"), record.get("pmcid"), own),
         title=plain(str(record.get("title") or "")),
-        texts=(plain(f"{record.get('title') or ''} {abstract}"),),
+        texts=(f"{record.get('title') or ''} {abstract}",),
         author=str(first.get("lastName") or ""),
         year=year,
         retracted=bool(kinds & _RETRACTED)

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from evals.evaluators.metrics import metric
 from evals.harness import read_outcome
 from evals.report import CaseResult, Moved, Report, Summary
-from evals.terminal import figure
+from evals.terminal import ARROWS, figure
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MANY = 100
@@ -196,7 +196,7 @@ def _bars(summaries: Sequence[Summary]) -> str:
         parts.append(f'<text class="faint" x="{x:.1f}" y="{height - 6}" text-anchor="middle">{tick:g}</text>')
     for row, one in enumerate(summaries):
         y = row * _ROW + 6
-        arrow = {"high": "↑", "low": "↓", "": ""}[metric(one.name).better]
+        arrow = ARROWS[metric(one.name).better]
         low, high = _LEFT + span * one.low, _LEFT + span * one.high
         parts += [
             f'<text x="{_LEFT - 10}" y="{y + 12}" text-anchor="end">{html.escape(one.name)} {arrow}</text>',

@@ -251,7 +251,7 @@ def read_thresholds(given: Sequence[str]) -> dict[str, float]:
     Raises:
         InvalidInputError: one is not of that form.
     """
-    found: dict[str, float] = Field(default_factory=dict)
+    found: dict[str, float] = {}
     for text in given:
         name, equals, value = text.partition("=")
         try:

@@ -19,6 +19,8 @@ _GROUPS: tuple[tuple[Group, str], ...] = (
     ("cost", "Cost"),
 )
 _SHOWN_FAILURES = 5
+ARROWS = {"high": "↑", "low": "↓", "": ""}
+"""Which way is better."""
 
 
 def figure(value: float, one: Metric) -> str:
@@ -36,10 +38,9 @@ def print_report(report: Report, console: Console) -> None:
     title = f"{made.dataset}{f' ({made.note})' if made.note else ''} | {made.model}"
     console.print(f"[bold]{escape(title)}[/bold]")
     table = Table(box=None, pad_edge=False)
-    for name, justify in (("metric", "left"), ("", "left"), ("mean", "right"), ("95 % interval", "right")):
-        table.add_column(name, justify=justify)  # type: ignore[arg-type]  # rich names the values it takes
-    table.add_column("cases", justify="right")
-    table.add_column("failed", justify="right")
+    table.add_column("metric", no_wrap=True)
+    for name in ("mean", "95 % interval", "cases", "failed"):
+        table.add_column(name, justify="right", no_wrap=True)
     summaries = report.summary()
     for group, label in _GROUPS:
         inside = [summary for summary in summaries if metric(summary.name).group == group]

@@ -4,6 +4,11 @@ Each takes an `EvaluatorContext` whose output is an `evals.outcome.Outcome` and 
 `evals.cases.Expected`, and gives named values with a reason. Judgement rests on the corpus files and the transcript.
 """
 
+from typing import Any
+
+from pydantic_evals.evaluators import Evaluator
+
+from evals.cases import About, Ask
 from evals.evaluators.behaviour import RequiredBehaviour
 from evals.evaluators.cost import Cost
 from evals.evaluators.integrity import (
@@ -21,8 +26,20 @@ from evals.evaluators.integrity import (
 from evals.evaluators.metrics import METRICS, Metric, metric
 from evals.evaluators.retrieval import Retrieval, Searching
 
-STANDARD = (*INTEGRITY, Retrieval, Searching, RequiredBehaviour, Cost)
+STANDARD: tuple[type[Evaluator[Ask, Any, About]], ...] = (
+    *INTEGRITY,
+    Retrieval,
+    Searching,
+    RequiredBehaviour,
+    Cost,
+)
 """Every evaluator that needs no judge."""
+
+
+def standard() -> list[Evaluator[Ask, Any, About]]:
+    """One of each."""
+    return [evaluator() for evaluator in STANDARD]
+
 
 __all__ = [
     "INTEGRITY",
@@ -43,4 +60,5 @@ __all__ = [
     "UnsupportedClaims",
     "VersionDoubleCount",
     "metric",
+    "standard",
 ]

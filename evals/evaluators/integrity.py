@@ -15,8 +15,7 @@ from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorCont
 
 from evals.cases import About, Ask, Expected
 from evals.evaluators.sentences import bare, count_words, sentences
-from evals.integrity.papers import plain
-from evals.library import Library, Work, library_of, with_same, words
+from evals.library import Library, Work, library_of, plain, with_same, words
 from evals.outcome import REFERENCE, SHOWN, Outcome, keys_in, printed
 from literature_agent.prompts import load_prompt
 
