@@ -92,7 +92,7 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
     began, started = time.perf_counter(), datetime.datetime.now(datetime.UTC)
     cases = _expanded(plan)
     made = _made(plan)
-    shelf = _Shelf(plan.out, made)
+    shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None))
     resumed = shelf.open()
     results: dict[str, CaseResult] = {}
     kept: list[Outcome] = []
@@ -268,16 +268,11 @@ def _told_expected(expected: Expected, about: About) -> str:
 
 
 def _made(plan: Plan) -> Made:
-    cases = plan.loaded.cases.cases[: plan.limit]
-    content = [
-        [case.name, case.inputs.model_dump(), case.expected_output.model_dump() if case.expected_output else None]
-        for case in cases
-    ]
     budget = {name: str(value) for name, value in plan.budget.model_dump().items() if value is not None}
     name = plan.model if isinstance(plan.model, str) else model_name(plan.model)
     return Made(
         dataset=plan.loaded.cases.name,
-        dataset_hash=_hash(json.dumps(content, sort_keys=True, default=str)),
+        dataset_hash=_dataset_hash(plan.loaded, plan.limit),
         note=plan.loaded.note,
         corpus=plan.loaded.corpus,
         corpus_hash=corpus_hash(plan.loaded.corpus),
@@ -290,6 +285,15 @@ def _made(plan: Plan) -> Made:
         limit=plan.limit,
         concurrency=plan.concurrency,
     )
+
+
+def _dataset_hash(loaded: Loaded, limit: int | None) -> str:
+    """One hash over questions and judgements."""
+    content = [
+        [case.name, case.inputs.model_dump(), case.expected_output.model_dump() if case.expected_output else None]
+        for case in loaded.cases.cases[:limit]
+    ]
+    return _hash(json.dumps(content, sort_keys=True, default=str))
 
 
 def _model_settings(model: Model | str) -> dict[str, str]:
@@ -325,10 +329,12 @@ def _peak_memory_mb() -> float:
 class _Shelf:
     """A file for each finished case. What an unfinished run of the same making left is used again."""
 
-    def __init__(self, out: Path, made: Made) -> None:
+    def __init__(self, out: Path, made: Made, whole_dataset: str) -> None:
         self._out = out
         self._folder = out / _KEPT
-        self._making = _hash(made.model_dump_json(exclude={"concurrency"}))
+        # Neither how many cases are asked for nor how many at once changes what one of them is.
+        made_of = made.model_dump_json(exclude={"concurrency", "limit", "dataset_hash"})
+        self._making = _hash(made_of + whole_dataset)
 
     def open(self) -> int:
         """Make ready; how many cases are there already."""

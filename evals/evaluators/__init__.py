@@ -4,11 +4,13 @@ Each takes an `EvaluatorContext` whose output is an `evals.outcome.Outcome` and 
 `evals.cases.Expected`, and gives named values with a reason. Judgement rests on the corpus files and the transcript.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pydantic_evals.evaluators import Evaluator
+from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
+from pydantic_evals.otel import SpanTreeRecordingError
 
-from evals.cases import About, Ask
+from evals.cases import About, Ask, Expected
 from evals.evaluators.behaviour import RequiredBehaviour
 from evals.evaluators.cost import Cost
 from evals.evaluators.integrity import (
@@ -25,6 +27,7 @@ from evals.evaluators.integrity import (
 )
 from evals.evaluators.metrics import METRICS, Metric, metric
 from evals.evaluators.retrieval import Retrieval, Searching
+from evals.outcome import Outcome
 
 STANDARD: tuple[type[Evaluator[Ask, Any, About]], ...] = (
     *INTEGRITY,
@@ -39,6 +42,32 @@ STANDARD: tuple[type[Evaluator[Ask, Any, About]], ...] = (
 def standard() -> list[Evaluator[Ask, Any, About]]:
     """One of each."""
     return [evaluator() for evaluator in STANDARD]
+
+
+def score(
+    outcome: Outcome,
+    expected: Expected | None = None,
+    about: About | None = None,
+    evaluators: Sequence[Evaluator[Ask, Any, About]] = (),
+) -> dict[str, EvaluationReason]:
+    """Value and reason of every evaluator that needs no waiting (`STANDARD` if none are given), for any harness."""
+    context: EvaluatorContext[Ask, Any, About] = EvaluatorContext(
+        name=outcome.case,
+        inputs=Ask(question=str(outcome.output.get("question") or "")),
+        metadata=about,
+        expected_output=expected,
+        output=outcome,
+        duration=outcome.wall_s,
+        _span_tree=SpanTreeRecordingError("spans are not recorded here"),
+        attributes={},
+        metrics={},
+    )
+    found: dict[str, EvaluationReason] = {}
+    for evaluator in evaluators or standard():
+        result = evaluator.evaluate_sync(context)
+        if isinstance(result, Mapping):
+            found.update({name: one for name, one in result.items() if isinstance(one, EvaluationReason)})
+    return found
 
 
 __all__ = [
@@ -60,5 +89,6 @@ __all__ = [
     "UnsupportedClaims",
     "VersionDoubleCount",
     "metric",
+    "score",
     "standard",
 ]
