@@ -41,6 +41,13 @@ _NEGATION_BEFORE = re.compile(
     rf"(?:\b{_NEGATION}|n't)\s+(?:(?!(?:and|but|or|whereas|while|although|because|that|which)\b)[\w'-]+\s+){{0,4}}$",
     re.I,
 )
+# The same over `that`: "it is unlikely that", "little evidence that", "did not find that".
+_DOUBT_BEFORE = re.compile(
+    rf"(?:\b(?:{_NEGATION}|doubt(?:s|ed|ful)?|unclear|unknown|uncertain|little|insufficient|scant)|n't)\s+(?:[\w'-]+\s+){{0,3}}"
+    r"(?:that|whether|if)\s+(?:[\w'-]+\s+){0,3}$",
+    re.I,
+)
+_COMPARES_BEFORE = re.compile(r"\b(?:fewer|less|more|greater|lower|higher|larger|smaller|rather|other)\s$", re.I)
 _SENTENCE_END = re.compile(r"[.!?:;]['\")\]]*\s")
 # What goes on with a number: digits, a range, a percent sign, a magnitude, an exponent.
 _NUMBER_GOES_ON = re.compile(
@@ -199,4 +206,6 @@ def _whole(text: str, start: int, end: int) -> bool:
     if last.isdigit() and _NUMBER_GOES_ON.match(behind):
         return False
     clause = re.split(r"[.!?;:]\s", before)[-1]
-    return not _NEGATION_BEFORE.search(clause)
+    if text.startswith("than ", start) and _COMPARES_BEFORE.search(clause):
+        return False
+    return not (_NEGATION_BEFORE.search(clause) or _DOUBT_BEFORE.search(clause))

@@ -64,6 +64,21 @@ def test_an_ellipsis_may_not_hide_a_negation() -> None:
     assert texts("In all the adults … not shown to improve their memory", section) != []
 
 
+@pytest.mark.parametrize(
+    ("text", "claimed"),
+    [
+        ("It is unlikely that metformin prevents dementia.", "metformin prevents dementia"),
+        ("There was little evidence that aspirin reduced stroke.", "aspirin reduced stroke"),
+        ("We did not find that older adults gained weight.", "older adults gained weight"),
+        ("Fewer than 10 patients died during follow-up.", "than 10 patients died during follow-up"),
+    ],
+)
+def test_a_quote_may_not_begin_behind_a_doubt_that_it_leaves_out(text: str, claimed: str) -> None:
+    section = ShownSection("pubmed:1", "abstract", text, len(text))
+    assert texts(claimed, section) == []
+    assert texts(text, section) == [text]
+
+
 def test_only_what_was_shown_can_be_quoted() -> None:
     end = TRIAL_TEXT.index("Insulin")
     assert texts("Insulin worsened memory in women", ShownSection("c", "abstract", TRIAL_TEXT, end)) == []
