@@ -296,19 +296,25 @@ def _authors(nodes: Iterable[etree._Element]) -> tuple[Author, ...]:
     for node in nodes:
         if node.get("ValidYN", "Y") == "N":
             continue
-        orcid = next((_text(i) for i in node.iterfind("Identifier") if i.get("Source") == "ORCID"), "")
-        found.append(
-            Author(
-                last=_text(node.find("LastName")),
-                fore=_text(node.find("ForeName")),
-                initials=_text(node.find("Initials")),
-                suffix=_text(node.find("Suffix")),
-                collective=_text(node.find("CollectiveName")),
-                orcid=orcid.rstrip("/").rpartition("/")[2],
-                affiliations=tuple(_text(place) for place in node.iterfind("AffiliationInfo/Affiliation")),
-            )
+        parts: dict[object, str] = {}
+        places: list[str] = []
+        for child in node:
+            if child.tag == "AffiliationInfo":
+                places.extend(_text(place) for place in child.iterfind("Affiliation"))
+            elif child.tag != "Identifier" or child.get("Source") == "ORCID":
+                parts.setdefault(child.tag, _text(child))
+        author = Author(
+            last=parts.get("LastName", ""),
+            fore=parts.get("ForeName", ""),
+            initials=parts.get("Initials", ""),
+            suffix=parts.get("Suffix", ""),
+            collective=parts.get("CollectiveName", ""),
+            orcid=parts.get("Identifier", "").rstrip("/").rpartition("/")[2],
+            affiliations=tuple(places),
         )
-    return tuple(author for author in found if author.last or author.collective)
+        if author.last or author.collective:
+            found.append(author)
+    return tuple(found)
 
 
 def _headings(citation: etree._Element) -> tuple[Heading, ...]:
@@ -334,7 +340,7 @@ def _pages(article: etree._Element) -> str:
 
 def _citations(element: etree._Element) -> tuple[Citation, ...]:
     found = []
-    for node in element.iterfind("PubmedData//Reference"):
+    for node in element.iterfind("PubmedData/ReferenceList//Reference"):
         ids = {item.get("IdType", ""): _text(item) for item in node.iterfind("ArticleIdList/ArticleId")}
         pmid = ids.get("pubmed", "")
         found.append(Citation(_text(node.find("Citation")), pmid if pmid.isdecimal() else "", ids.get("doi", "")))
@@ -356,11 +362,13 @@ def _pmcid(text: str) -> str:
 def _day(node: etree._Element | None) -> Day | None:
     if node is None:
         return None
-    year = _YEAR.search(_text(node.find("Year")) or _text(node.find("MedlineDate")) or _text(node))
+    parts = {child.tag: _text(child) for child in node}
+    free = parts.get("MedlineDate", "")
+    year = _YEAR.search(parts.get("Year") or free or _text(node))
     if year is None:
         return None
-    month = _month(_text(node.find("Month")) or _text(node.find("Season")) or _text(node.find("MedlineDate")))
-    day = _text(node.find("Day"))
+    month = _month(parts.get("Month") or parts.get("Season") or free)
+    day = parts.get("Day", "")
     return Day(int(year[0]), month, int(day) if month and day.isdecimal() and 1 <= int(day) <= 31 else 0)
 
 
