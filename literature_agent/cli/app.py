@@ -17,6 +17,7 @@ import typer
 from typer.exceptions import TyperException
 
 from literature_agent.cli.batch import batch
+from literature_agent.cli.chat import chat
 from literature_agent.cli.cite import cite
 from literature_agent.cli.doctor import doctor
 from literature_agent.cli.durable_runs import resume, runs
@@ -43,7 +44,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (run, batch, resume, runs, search, fetch, read, cite, mcp, sandbox, doctor):
+for command in (run, chat, batch, resume, runs, search, fetch, read, cite, mcp, sandbox, doctor):
     app.command(epilog=epilog(command.__name__))(command)
 
 

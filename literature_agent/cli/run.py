@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import tempfile
-import threading
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,6 +25,7 @@ from literature_agent.cli.forms import (
     rendered,
     rendered_log,
 )
+from literature_agent.cli.interrupt import cancel_on_interrupt
 from literature_agent.cli.options import (
     CorpusFolder,
     DateFrom,
@@ -168,7 +166,7 @@ def run(
         # Its banner for developers has no place among the lines of this program.
         pydantic_ai.BANNER_ENABLED = False
         if drift is not None:
-            with screen.progress(opened.note) as listen, _cancel_on_interrupt(screen) as token:
+            with screen.progress(opened.note) as listen, cancel_on_interrupt(screen) as token:
                 return _print_drift(screen, drift, opened.settings, listen, token)
         limits = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
         no_model = model is None and opened.settings.model is None and replay is None
@@ -184,7 +182,7 @@ def run(
             "max_articles": max_articles,
             "searches": given,
         }
-        interrupts = nullcontext() if durable else _cancel_on_interrupt(screen)
+        interrupts = nullcontext() if durable else cancel_on_interrupt(screen)
         with screen.progress(*notes) as listen, interrupts as token:
             if durable:
                 answer = run_durably(
@@ -286,27 +284,3 @@ def _saved(screen: Screen, file: Path, text: str) -> bool:
 def _show(screen: Screen, file: Path) -> None:
     if not webbrowser.open(file.absolute().as_uri()):
         screen.note(f"No browser could be started; open {file} yourself.")
-
-
-@contextmanager
-def _cancel_on_interrupt(screen: Screen) -> Iterator[CancellationToken]:
-    """A token that the first Ctrl-C cancels; the second one interrupts as usual."""
-    from pydantic_ai import CancellationToken
-
-    token = CancellationToken()
-    if threading.current_thread() is not threading.main_thread():
-        yield token
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def cancel(*_: object) -> None:
-        signal.signal(signal.SIGINT, before)
-        screen.note("Stopping; press Ctrl-C again to stop at once.")
-        # From another thread the token wakes the event loop; from this one the loop would sleep on.
-        threading.Thread(target=token.cancel, daemon=True).start()
-
-    signal.signal(signal.SIGINT, cancel)
-    try:
-        yield token
-    finally:
-        signal.signal(signal.SIGINT, before)
