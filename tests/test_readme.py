@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import shlex
@@ -29,9 +30,10 @@ SHOWN = (
     ("True ", "[1]", "\n\nReferences\n\n[1] ", "semaglutide"),
     ("['a'] ",),
     ("recall 1.00 complete ", "unknown_references=0"),
+    ("complete True\n",),
 )
 # Run in this process, which costs less; the others show that a snippet needs nothing but itself.
-IN_PROCESS = (2, 3)
+IN_PROCESS = (2, 3, 5)
 
 
 def _blocks(language: str) -> list[str]:
@@ -48,10 +50,26 @@ def test_there_is_a_snippet_for_each_use() -> None:
     assert len(_blocks("python")) == len(SHOWN)
 
 
+@pytest.fixture
+def _loop() -> Iterator[None]:
+    """For `run_sync` of pydantic-ai, which leaves the loop that it makes open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()
+
+
+@pytest.mark.usefixtures("_loop")
 @pytest.mark.parametrize("number", IN_PROCESS)
-def test_the_example_parents_run_as_they_stand(
-    number: int, server: SandboxServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_an_example_runs_as_it_stands(
+    number: int,
+    server: SandboxServer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     for name, value in server.settings_overrides().items():
         monkeypatch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
     exec(

@@ -84,7 +84,7 @@ async def ask_article(
     ledger = Ledger("0" * 32, registry)
     desk = Desk(registry, ledger, question)
     record = registry.copies(work.reference)[0]
-    views = [view_fetch(FetchResult(artifacts=(record,)), [work.reference], lookup=desk.work_of)]  # type: ignore[arg-type]  # the registry holds nothing but members of the union
+    views = [view_fetch(FetchResult(artifacts=(record,)), [work.reference], lookup=desk.work_of)]
     if full is not None:
         everything = frozenset(id(part) for part in _all_parts((*full.sections, *full.back_sections)))
         tables = [f"table/{table.label}" for table in full.tables if table.label]
@@ -97,7 +97,7 @@ async def ask_article(
     else:
         reply = await _reply(chosen, question, work.reference, [view.text for view in views])
         article = DraftArticle(reference=work.reference, reason="", quotes=reply.quotes)
-        draft = AggregationDraft(summary=reply.answer, relevant_articles=[article])
+        draft = AggregationDraft(summary=reply.answer, relevant_articles=[article], key_themes=[], research_gaps=[])
         settled = settle(draft, desk, max_articles=1)
         answer = settled.summary or "The model gave no answer that could be kept."
         quotes = settled.articles[0].quotes if settled.articles else ()

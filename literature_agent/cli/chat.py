@@ -83,7 +83,7 @@ def chat(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Follow a question up: narrow, widen, ask about an article, export.
+    """Ask, then narrow, widen, ask one article, export.
 
     Reads a line at a time, from the terminal or a pipe; `help` lists what it understands. Everything found stays in one
     registry. With --json each line of input gives one JSON document on a line. The exit code is that of the first line
@@ -304,7 +304,7 @@ class _Talk:
         from literature_agent.results import FetchResult
 
         _, work = self._article(which)
-        result = FetchResult(artifacts=(work,))  # type: ignore[arg-type]  # an answer holds nothing but members of the union
+        result = FetchResult(artifacts=(work,))
         if self.screen.json:
             self.screen.document(result.model_dump(mode="json"))
         else:

@@ -9,7 +9,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'run "Statins for people over 75" --since 2015 --open',
         'run "Semaglutide and gastroparesis" --output run.json',
         "run - --searches lines.jsonl --search-log log.csv < q.txt",
-        'run --sandbox "Does metformin slow cognitive decline?" --record kept',
+        'run --sandbox "Metformin and memory" --record kept',
         "run --replay kept --format markdown",
         "run --drift kept --json",
     ),

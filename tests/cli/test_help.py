@@ -76,8 +76,13 @@ def test_an_example_works(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    (tmp_path / "lines.txt").write_text("ask 1 What fell?\nexport refs.bib\n", encoding="utf-8")
+    if example.startswith("chat"):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"quit\n")))
     if "--from" in example:
         cli("run", "Does metformin slow cognitive decline?", "--output", "run.json")
+    if "--replay" in example or "--drift" in example:
+        cli("run", "Does metformin slow cognitive decline?", "--sources", "pubmed", "--record", "kept")
     done = _run(cli, example, monkeypatch, tmp_path)
     assert done.code == 0, done.err
     made = {path.name for path in tmp_path.rglob("*") if path.is_file()}
