@@ -395,3 +395,22 @@ def test_citations_are_not_split_at_their_commas(given: Any) -> None:
     tools: dict[str, Any] = build_toolset(BOTH).wrapped.tools  # type: ignore[attr-defined]  # a FunctionToolset
     read = tools["match_citations"].function_schema.validator.validate_python({"citations": given})
     assert [citation[:3] for citation in read["citations"]] == ["One", "Two"]
+
+
+# --- references that name nothing -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tool", ["fetch_pubmed", "fetch_europepmc"])
+async def test_a_fetch_of_what_was_not_shown_asks_nothing_and_says_which_reference_and_why(
+    gate: Gate, tool: str
+) -> None:
+    shown = await gate.shown("90000101")
+    unknown = "«artifact:link:cite~0000000000»"
+    key = shown.split("~")[1].rstrip("»")
+    mistyped = shown.replace(key, key[:-1] + ("0" if key[-1] != "0" else "1"))
+    before = len(gate.ledger.entries)
+    refused = await gate.call(tool, references=[shown, unknown, mistyped])
+    assert refused.outcome == "correction"
+    assert f"{unknown!r} is unknown; use only references that a tool result has shown." in refused.text
+    assert f"{mistyped!r} is mistyped; the reference is {shown}." in refused.text
+    assert len(gate.ledger.entries) == before

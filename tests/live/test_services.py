@@ -13,12 +13,14 @@ from typing import TypeVar
 import pytest
 
 from literature_agent import FetchResult, SearchResult, Settings, SourceError, fetch, read, search
+from literature_agent.federation import convert_ids
 from literature_agent.settings import load_settings
+from literature_agent.transport import Transport
 
 pytestmark = pytest.mark.integration
 
 T = TypeVar("T")
-_NETWORK = ("_unreachable", "_timeout", "_blocked", "_circuit_open")
+_NETWORK = ("_unreachable", "_timeout", "_blocked")
 
 
 @pytest.fixture
@@ -80,6 +82,14 @@ async def test_pubmed_fetches_a_record_and_names_an_unknown_one(live: Settings) 
 async def test_an_open_article_is_read_in_full(live: Settings) -> None:
     text = await answered(read("PMC7092803", settings=live))
     assert text.available, text.reason
+
+
+async def test_the_converter_knows_the_pmcid_of_a_pmid(live: Settings) -> None:
+    async with Transport(live) as transport:
+        (converted,) = await convert_ids(transport, ["31978945"])
+    if converted.error is not None and converted.error.reason.endswith(_NETWORK):
+        pytest.skip(f"{converted.error.reason}: {converted.error.message}")
+    assert (converted.status, converted.pmcid) == ("found", "PMC7092803")
 
 
 @pytest.mark.parametrize("server", ["biorxiv", "medrxiv"])
