@@ -7,13 +7,15 @@ in the main clause, or more of the sentence follows on its clause, the whole sen
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from literature_agent.integrity.leaks import Leak
 
 # Only what opens a whole clause behind a whole one. `, and`, `, which` may also go on with a list or a subject.
 _OPENS_CLAUSE = re.compile(r"\s*;\s*|,\s+(?=(?:whereas|whilst|while|although|though|but|yet)\b)", re.I)
-_FINAL = re.compile(r"[.!?]+[\"'”’)\]]*\s*$")
+_ROUND_OR_SQUARE = re.compile(r"[()\[\]]")
+_FINAL = re.compile(r"(?<![.!?])[.!?]+[\"'”’)\]]*\s*$")
 _ANAPHORA = re.compile(
     r"^(?:they|he|she|it|its|their|his|her|this|these|those|such|both|neither|"
     r"the (?:authors?|investigators?|researchers?|same|latter|former|trialists)|"
@@ -50,10 +52,11 @@ def without(sentence: str, leaks: Sequence[Leak]) -> str:
     """`sentence` without the parts that hold the leaks; empty where no whole statement is left."""
     final = _FINAL.search(sentence)
     body, ending = (sentence[: final.start()], final.group().strip()) if final else (sentence, "")
+    read = _Read(body)
     cuts: list[tuple[int, int]] = []
     for leak in leaks:
-        aside = _bracket(body, leak) or _marker(body, leak)
-        cut = aside if aside is not None and not carries(body, *aside) else _clause(body, leak)
+        aside = read.bracket(leak) or _marker(body, leak)
+        cut = aside if aside is not None and not carries(body, *aside) else read.clause(leak)
         if cut is None:
             return ""
         cuts.append(cut)
@@ -61,29 +64,41 @@ def without(sentence: str, leaks: Sequence[Leak]) -> str:
     return kept + (ending or "") if re.search(r"\w", kept) else ""
 
 
-def _bracket(body: str, leak: Leak) -> tuple[int, int] | None:
-    """The round or square brackets around the leak, with the blank before them."""
-    depth = 0
-    for at in range(min(leak.start, len(body)) - 1, -1, -1):
-        if body[at] in ")]":
-            depth += 1
-        elif body[at] in "([":
-            if depth == 0:
-                closing = _closing(body, at)
-                if closing is None or closing < leak.end - 1:
-                    return None
-                return _with_blank(body, at), closing + 1
-            depth -= 1
-    return None
+class _Read:
+    """Brackets and clause openers of a sentence, looked for once."""
 
+    def __init__(self, body: str) -> None:
+        self.body = body
+        self._closing: dict[int, int] = {}
+        # Where the innermost open bracket changes, and which it is then.
+        self._changes: list[int] = [0]
+        self._innermost: list[int | None] = [None]
+        opened: list[int] = []
+        for match in _ROUND_OR_SQUARE.finditer(body):
+            if match.group() in "([":
+                opened.append(match.start())
+            elif opened:
+                self._closing[opened.pop()] = match.start()
+            self._changes.append(match.end())
+            self._innermost.append(opened[-1] if opened else None)
+        self._openers = [(match.end(), match.start()) for match in _OPENS_CLAUSE.finditer(body)]
+        self._last_comma = body.rfind(",")
+        self._first_colon = body.find(": ")
 
-def _closing(body: str, opening: int) -> int | None:
-    depth = 0
-    for at in range(opening, len(body)):
-        depth += (body[at] in "([") - (body[at] in ")]")
-        if depth == 0:
-            return at
-    return None
+    def bracket(self, leak: Leak) -> tuple[int, int] | None:
+        """The round or square brackets around the leak, with the blank before them."""
+        opening = self._innermost[bisect_right(self._changes, leak.start) - 1]
+        closing = None if opening is None else self._closing.get(opening)
+        if opening is None or closing is None or closing < leak.end - 1:
+            return None
+        return _with_blank(self.body, opening), closing + 1
+
+    def clause(self, leak: Leak) -> tuple[int, int] | None:
+        """From the last clause opener before the leak to the end, if nothing follows on that clause."""
+        number = bisect_right(self._openers, (leak.start, len(self.body))) - 1
+        if number < 0 or self._last_comma >= leak.end or -1 < self._first_colon < self._openers[number][1] - 1:
+            return None
+        return self._openers[number][1], len(self.body)
 
 
 def _marker(body: str, leak: Leak) -> tuple[int, int] | None:
@@ -91,17 +106,6 @@ def _marker(body: str, leak: Leak) -> tuple[int, int] | None:
         return None
     start, end = leak.start, leak.end
     return (_with_blank(body, start), min(end, len(body))) if start < len(body) else (len(body), len(body))
-
-
-def _clause(body: str, leak: Leak) -> tuple[int, int] | None:
-    """From the last clause opener before the leak to the end of the body, if nothing follows on that clause."""
-    opener = None
-    for match in _OPENS_CLAUSE.finditer(body):
-        if match.end() <= leak.start:
-            opener = match
-    if opener is None or "," in body[leak.end :] or ": " in body[: opener.start()]:
-        return None
-    return opener.start(), len(body)
 
 
 def _with_blank(body: str, at: int) -> int:
@@ -118,4 +122,4 @@ def _joined(body: str, cuts: Iterable[tuple[int, int]]) -> str:
             kept.append(body[at:start])
         at = max(at, end)
     kept.append(body[at:])
-    return re.sub(r"\s+([.,;:!?])", r"\1", "".join(kept)).strip(" ,;")
+    return re.sub(r"(?<!\s)\s+([.,;:!?])", r"\1", "".join(kept)).strip(" ,;")
