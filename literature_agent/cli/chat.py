@@ -94,9 +94,18 @@ def chat(
     with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
         import pydantic_ai
 
+        from literature_agent.agents.aggregator import LiteratureAggregator
+
         # Its banner for developers has no place among the lines of this program.
         pydantic_ai.BANNER_ENABLED = False
-        talk = _Talk(screen, opened.settings, model, read_list(sources))
+        asked = read_list(sources)
+        talk = _Talk(
+            screen,
+            opened.settings,
+            model,
+            asked,
+            LiteratureAggregator(model, sources=asked, settings=opened.settings),
+        )
         screen.note(opened.note)
         if model is None and opened.settings.model is None:
             screen.note(NO_MODEL)
@@ -157,7 +166,7 @@ class _Talk:
     settings: Settings
     model: str | None
     sources: tuple[str, ...] | None
-    aggregator: LiteratureAggregator | None = None
+    aggregator: LiteratureAggregator
     answer: LiteratureAggregationOutput | None = None
     requests: list[AggregationRequest] = field(default_factory=list)
     """Each narrower or wider than the one before; the last is that of `answer`."""
@@ -247,10 +256,6 @@ class _Talk:
 
     def _run(self, requests: list[AggregationRequest]) -> int:
         """Ask the last of `requests`, which take the place of those before when it has been answered."""
-        from literature_agent.agents.aggregator import LiteratureAggregator
-
-        if self.aggregator is None:
-            self.aggregator = LiteratureAggregator(self.model, sources=self.sources, settings=self.settings)
         before = self.answer
         with self.screen.progress() as listen, cancel_on_interrupt(self.screen) as token:
             answer = self.aggregator.run_sync(

@@ -12,7 +12,7 @@ import pytest
 from pydantic_ai import CancellationToken
 from pydantic_ai.exceptions import ModelHTTPError
 
-from evals.replay import drift_after, drift_is_named, network_refused, parts, record_before
+from evals.replay import network_refused, parts
 from literature_agent import (
     Budget,
     InvalidInputError,
@@ -164,17 +164,3 @@ async def test_a_cancelled_run_is_cancelled_at_the_same_place(
     async with asyncio.timeout(20):
         now = await replay()
     assert now.model_dump_json() == then.model_dump_json()
-
-
-def test_drift_names_what_has_changed_and_does_not_take_a_failure_for_a_change(tmp_path: Path) -> None:
-    record_before(tmp_path)
-    drift = drift_after(tmp_path)
-    assert drift_is_named(drift)
-    assert drift.has_changes
-    assert (drift.searches[0].total_then, drift.searches[0].total_now) == (3, 3)
-
-    drift = drift_after(tmp_path, fault="server_error")
-    assert len(drift.not_checked) == 3
-    assert not drift.has_changes
-    assert not drift.is_complete
-    assert {search.status_now for search in drift.searches} == {"failed"}

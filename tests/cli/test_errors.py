@@ -78,6 +78,19 @@ BAD_INPUT = [
     (("cite", "--from", "/no/such/run.json"), "can't be read"),
     (("sandbox", "--port", "x"), "'--port': write a whole number."),
     (("doctor", "--ofline"), "--offline"),
+    (("run", "x", "--record", "a", "--replay", "b"), "--record and --replay contradict each other."),
+    (("run", "--replay", "a", "--drift", "b"), "--replay and --drift contradict each other."),
+    (("run", "x", "--record", "/dev/null/folder"), "Nothing can be recorded in '/dev/null/folder'"),
+    (("run", "x", "--record", "/etc"), "The folder '/etc' is not empty"),
+    (("run", "--replay", "/no/such/folder"), "There is no recording in '/no/such/folder'."),
+    (("run", "--drift", "/etc"), "There is no recording in '/etc'."),
+    (("run", "--drift", "x", "--open"), "--drift prints what has changed, not an answer, so --open"),
+    (("run", "--drift", "x", "--output", "a.md"), "so --output has nothing to do"),
+    (("chat", "--from", "/no/such/run.json"), "can't be read"),
+    (("chat", "x", "--sources", "pubmedd"), "Did you mean 'pubmed'?"),
+    (("chat", "x", "--model", "nobody:model"), "No provider knows the model 'nobody:model'"),
+    (("chat", "x", "y"), "y"),
+    (("caht",), "Did you mean 'chat'?"),
 ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import webbrowser
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from literature_agent.cli.app import app
+from literature_agent.cli.app import app, main
 from literature_agent.cli.examples import EXAMPLES, listed
 from literature_agent.sandbox import SandboxServer
 from literature_agent.sources import SOURCES
@@ -67,9 +68,26 @@ def _run(cli: Run, example: str, monkeypatch: pytest.MonkeyPatch, folder: Path) 
     return done
 
 
+@pytest.fixture(scope="module")
+def earlier_run(sandbox: SandboxServer, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a saved run, `run.json`, and its recording, `kept`."""
+    folder = tmp_path_factory.mktemp("earlier")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in sandbox.settings_overrides().items():
+            patch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
+        asked = ("run", "Does metformin slow cognitive decline?", "--sources", "pubmed", "--quiet")
+        assert main([*asked, "--output", str(folder / "run.json"), "--record", str(folder / "kept")]) == 0
+    return folder
+
+
 @pytest.mark.parametrize("example", WORK)
 def test_an_example_works(
-    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, example: str
+    cli: Run,
+    server: SandboxServer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    earlier_run: Path,
+    example: str,
 ) -> None:
     (tmp_path / "lines.jsonl").write_text('{"source": "pubmed", "query": "metformin"}\n', encoding="utf-8")
     (tmp_path / "q.txt").write_text("Does metformin slow cognitive decline?\n", encoding="utf-8")
@@ -77,12 +95,11 @@ def test_an_example_works(
     monkeypatch.setattr(webbrowser, "open", lambda address: True)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (tmp_path / "lines.txt").write_text("ask 1 What fell?\nexport refs.bib\n", encoding="utf-8")
-    if example.startswith("chat"):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"quit\n")))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"quit\n")))
     if "--from" in example:
-        cli("run", "Does metformin slow cognitive decline?", "--output", "run.json")
+        shutil.copy(earlier_run / "run.json", tmp_path)
     if "--replay" in example or "--drift" in example:
-        cli("run", "Does metformin slow cognitive decline?", "--sources", "pubmed", "--record", "kept")
+        shutil.copytree(earlier_run / "kept", tmp_path / "kept")
     done = _run(cli, example, monkeypatch, tmp_path)
     assert done.code == 0, done.err
     made = {path.name for path in tmp_path.rglob("*") if path.is_file()}

@@ -1,0 +1,58 @@
+"""The trial of recordings in small, and proof that it would see a difference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evals import replay
+from literature_agent.cli.recording import drift_text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("recordings")
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> replay.Report:
+    return replay.run_trial(1, folder)
+
+
+def test_a_recorded_run_is_replayed_to_the_same_bytes_with_the_network_refused(report: replay.Report) -> None:
+    assert report.passed, report.lines()
+    assert report.same == dict.fromkeys(replay.PARTS, 1)
+    assert report.exchanges > 10
+
+
+def test_drift_names_what_is_new_gone_and_newly_retracted(report: replay.Report) -> None:
+    drift = report.drift
+    assert drift is not None
+    assert replay.drift_is_named(drift)
+    assert drift.has_changes
+    assert (drift.searches[0].total_then, drift.searches[0].total_now) == (3, 3)
+    text = drift_text(drift, 80)
+    assert "3 works then, 3 now: 1 newly retracted, 1 gone, 1 new." in text
+    places = [text.index(name) for name in ("is withdrawn.", "that vanishes.", "is new.", "Searches, then and now")]
+    assert places == sorted(places)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_source_that_fails_by_now_is_no_drift(report: replay.Report, folder: Path) -> None:
+    drift = replay.drift_after(folder / "drift", fault="server_error")
+    assert len(drift.not_checked) == 3
+    assert not drift.has_changes
+    assert not drift.is_complete
+    assert {search.status_now for search in drift.searches} == {"failed"}
+    assert "Not checked: a source did not answer" in drift_text(drift, 80)
+
+
+def test_a_run_that_differs_is_counted_and_fails_the_trial(report: replay.Report) -> None:
+    other = replay.Report(runs=1, same={**report.same, "references": 0}, drift=report.drift)
+    assert not other.passed
+    assert "references, the same bytes:         0 of 1" in "\n".join(other.lines())
+
+
+def test_cases_differ_from_each_other() -> None:
+    assert len({repr(case) for case in replay.cases(20)}) == 20
