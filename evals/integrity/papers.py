@@ -46,6 +46,7 @@ def read_papers(folder: Path) -> list[Paper]:
         if file.suffix == ".xml":
             root = ET.fromstring(file.read_bytes())
             found += [_pubmed(article) for article in root.iter("PubmedArticle")]
+            found += [_book(article) for article in root.iter("PubmedBookArticle")]
             if root.tag in ("article", "pmc-articleset"):
                 found += [_jats(article) for article in ([root] if root.tag == "article" else root.iter("article"))]
         elif file.suffix == ".json":
@@ -81,11 +82,7 @@ def _pubmed(article: ET.Element) -> Paper:
     doi = next((e.text or "" for e in article.iter("ELocationID") if e.get("EIdType") == "doi"), ids.get("doi", ""))
     year = _words(article.find(".//JournalIssue/PubDate/Year"))
     family = _words(article.find(".//AuthorList/Author/LastName"))
-    parts = [_words(article.find(".//ArticleTitle"))]
-    for part in article.findall(".//Abstract/AbstractText"):
-        label = part.get("Label")
-        # PubMed prints labels in capitals, Europe PMC does not.
-        parts += [f"{label}: {_words(part)}", f"{label.capitalize()}: {_words(part)}"] if label else [_words(part)]
+    parts = [_words(article.find(".//ArticleTitle")), *_abstract(article)]
     return Paper(
         pmid=_words(article.find("MedlineCitation/PMID")).strip(),
         doi=doi.strip().lower(),
@@ -95,6 +92,24 @@ def _pubmed(article: ET.Element) -> Paper:
         year=year.strip(),
         journal=_words(article.find(".//Journal/Title")).strip(),
         text=plain(" ".join(parts)),
+    )
+
+
+def _abstract(article: ET.Element) -> Iterator[str]:
+    for part in article.findall(".//Abstract/AbstractText"):
+        label = part.get("Label")
+        # PubMed prints labels in capitals, Europe PMC does not.
+        yield from (f"{label}: {_words(part)}", f"{label.capitalize()}: {_words(part)}") if label else (_words(part),)
+
+
+def _book(article: ET.Element) -> Paper:
+    title = _words(article.find(".//ArticleTitle")) or _words(article.find(".//BookTitle"))
+    return Paper(
+        pmid=_words(article.find("BookDocument/PMID")).strip(),
+        title=plain(title),
+        family=_words(article.find(".//BookDocument/AuthorList/Author/LastName")).strip(),
+        year=_words(article.find(".//Book/PubDate/Year")).strip(),
+        text=plain(" ".join([title, *_abstract(article)])),
     )
 
 
