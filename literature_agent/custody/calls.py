@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +26,8 @@ Result: TypeAlias = (
     | tuple[ConvertedId, ...]
 )
 
+# What makes the order of words matter: phrases, fields, groups, ranges.
+_ORDERED = re.compile(r"[\"'()\[\]:/~^“”]")
 _REQUEST_FILTERS = ("date_from", "date_to", "since_entry_date", "languages", "publication_types")
 
 
@@ -85,10 +88,14 @@ async def outcome_of(started: datetime, call: Awaitable[T]) -> Asked[T]:
 
 
 def search_key(source: str, arguments: Mapping[str, Any]) -> str:
-    """Equal for searches that ask the same: white space, letter case of words and unset filters make no difference."""
+    """Equal for searches that ask the same: white space, letter case of words and unset filters make no difference,
+    nor does the order of words that are all required."""
     set_ = {name: value for name, value in arguments.items() if value not in (None, "", (), [])}
     query = " ".join(str(set_.pop("query", "")).split())
-    folded = " ".join(word if word in ("AND", "OR", "NOT") else word.lower() for word in query.split(" "))
+    words = [word if word in ("AND", "OR", "NOT") else word.lower() for word in query.split(" ")]
+    if not _ORDERED.search(query) and not {"OR", "NOT"} & set(words):
+        words = sorted(set(words) - {"AND"})
+    folded = " ".join(words)
     return json.dumps([source, folded, set_], sort_keys=True, default=str)
 
 

@@ -10,6 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from literature_agent import Budget, LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent.custody.calls import search_key
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
@@ -124,6 +125,23 @@ async def test_the_same_search_again_is_answered_from_memory_with_a_nudge(
     assert len(output.search_log) == 1
     assert "same search as s1" in heard[2].last
     assert output.status == "complete"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("metformin dementia", "Dementia  AND metformin", True),
+        ("metformin OR dementia", "dementia OR metformin", False),
+        ('"metformin dementia"', '"dementia metformin"', False),
+        ("metformin[ti] dementia", "dementia[ti] metformin", False),
+        ("metformin NOT dementia", "dementia NOT metformin", False),
+    ],
+)
+def test_searches_for_the_same_words_are_the_same_where_order_does_not_matter(
+    one: str, other: str, is_same: bool
+) -> None:
+    """K084."""
+    assert (search_key("pubmed", {"query": one}) == search_key("pubmed", {"query": other})) is is_same
 
 
 async def test_the_same_search_for_ever_concludes_the_run(settings: Settings) -> None:

@@ -164,3 +164,16 @@ async def test_a_preprint_beside_its_paper_is_one_study_and_the_paper_comes_firs
     assert preprint.reference is not None
     assert output.registry.family_key(paper.reference) == output.registry.family_key(preprint.reference)
     assert any("preprint" in sentence for sentence in output.limitations)
+
+
+async def test_a_work_that_only_the_text_cites_is_not_called_uncited(settings: Settings) -> None:
+    def cite_two(seen: Seen) -> Calls:
+        first, second = seen.references[:2]
+        return submit(f"It helps {first}. It harms {second}.", [first])
+
+    output = await run(scripted_model(search("metformin"), cite_two), settings, max_articles=1)
+    (listed,) = output.relevant_articles
+    cited = [work for work in output.excluded if work.reference in output.summary]
+    assert [work.reference for work in cited] != [listed.reference]
+    assert [work.reason for work in cited] == ["screened by title and snippet; cited in the text, not listed"]
+    assert "screened by title and snippet; not cited" in {work.reason for work in output.excluded}
