@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 from pydantic_ai import CancellationToken
 
-from evals.benchmarks.loop import sandbox_process
 from evals.benchmarks.measure import Figure, show
+from evals.benchmarks.served import sandbox_process
 from literature_agent import ArtifactRegistry, LiteratureAggregator
 from literature_agent.custody import Event
 from literature_agent.settings import Settings, load_settings

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from itertools import product
-from multiprocessing.connection import Connection
 from tempfile import TemporaryDirectory
 
 import httpx
@@ -20,10 +17,11 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from pydantic_ai import Agent
 
 from evals.benchmarks.measure import Figure, best_of_processes, show
+from evals.benchmarks.served import sandbox_process
 from literature_agent import ArtifactRegistry, CitationArtifact, LiteratureAggregator, Settings, search
 from literature_agent.artifacts import study_type
 from literature_agent.custody import Event
-from literature_agent.sandbox import Asked, Corpus, SandboxServer
+from literature_agent.sandbox import Asked
 from literature_agent.settings import load_settings
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 from literature_agent.views import full_text_open, snippet_end, view_search
@@ -50,36 +48,6 @@ def _imports(rounds: int) -> list[Figure]:
         Figure("literature-agent --help", took["--help"] / base, "x", 0.5),
         Figure("an empty Python, of that", took["bare"] / base, "x"),
     ]
-
-
-@contextmanager
-def sandbox_process() -> Iterator[tuple[dict[str, str], Callable[[], list[Asked]]]]:
-    """The packaged sandbox in a process of its own, as the services are: the settings that point at it, and what asks
-    it for the requests that have come in since the last time."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs,), daemon=True)
-    process.start()
-    try:
-
-        def asked() -> list[Asked]:
-            ours.send("asked")
-            return [Asked(*each) for each in ours.recv()]
-
-        yield ours.recv(), asked
-    finally:
-        ours.send("stop")
-        process.join(30)
-        ours.close()
-        theirs.close()
-
-
-def _serve(pipe: Connection) -> None:
-    with SandboxServer(Corpus.packaged()) as server:
-        pipe.send(server.settings_overrides())
-        while pipe.recv() == "asked":
-            pipe.send([tuple(each) for each in server.requests])
-            server.requests.clear()
 
 
 async def _loop(rounds: int) -> list[Figure]:
