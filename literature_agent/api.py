@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from literature_agent.agents.sync import run_in_own_loop
+from literature_agent.agents.sync import run_in_own_loop, run_until_interrupted
 from literature_agent.errors import InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
 from literature_agent.results import FetchResult, FullText, SearchResult
@@ -93,8 +93,10 @@ async def aggregate(
 
 
 def aggregate_sync(question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
-    """`aggregate`, for code that is not async; works inside a running event loop too."""
-    return run_in_own_loop(lambda: aggregate(question, **options))
+    """`aggregate`, for code that is not async; works inside a running event loop too. Ctrl-C ends it in a partial
+    answer, a second one raises."""
+    token = options.pop("cancellation_token", None)
+    return run_until_interrupted(lambda stop: aggregate(question, cancellation_token=stop, **options), token)
 
 
 async def search(

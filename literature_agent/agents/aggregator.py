@@ -58,7 +58,7 @@ from literature_agent.agents.recording import (
 from literature_agent.agents.relay import relayed
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import flat_tool
-from literature_agent.agents.sync import run_in_own_loop
+from literature_agent.agents.sync import run_until_interrupted
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError
@@ -220,8 +220,10 @@ class LiteratureAggregator:
                 await asyncio.gather(task, return_exceptions=True)
 
     def run_sync(self, question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
-        """`run`, for code that is not async; works inside a running event loop too."""
-        return run_in_own_loop(lambda: self.run(question, **options))
+        """`run`, for code that is not async; works inside a running event loop too. Ctrl-C ends it in a partial
+        answer, a second one raises."""
+        token = options.pop("cancellation_token", None)
+        return run_until_interrupted(lambda stop: self.run(question, cancellation_token=stop, **options), token)
 
     def as_tool(
         self,

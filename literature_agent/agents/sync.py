@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import signal
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic_ai import CancellationToken
 
 T = TypeVar("T")
 
 
-def run_in_own_loop(start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+def run_in_own_loop(start: Callable[[], Coroutine[Any, Any, T]], *, interrupt: Callable[[], None] | None = None) -> T:
     """Run the coroutine that `start` makes to its end and give its result.
 
     Inside a running event loop (a notebook) it runs in a worker thread with a loop of its own, so that the running loop
-    is neither entered twice nor patched.
+    is neither entered twice nor patched. Interrupted there, it is cancelled and nothing keeps working; with
+    `interrupt`, that is called instead the first time, and the result is waited for.
     """
     try:
         asyncio.get_running_loop()
@@ -23,17 +29,77 @@ def run_in_own_loop(start: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return asyncio.run(start())
     outcome: list[T] = []
     failure: list[BaseException] = []
+    running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
     context = contextvars.copy_context()
+    ended = threading.Event()
+
+    async def carry_out() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+        running.append((asyncio.get_running_loop(), task))
+        return await start()
 
     def work() -> None:
         try:
-            outcome.append(context.run(lambda: asyncio.run(start())))
+            outcome.append(context.run(lambda: asyncio.run(carry_out())))
         except BaseException as raised:  # noqa: BLE001  # handed over to the calling thread
             failure.append(raised)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=work, name="literature-agent-sync")
     thread.start()
+    while not ended.is_set():
+        try:
+            ended.wait()
+        except KeyboardInterrupt:
+            if interrupt is not None:
+                interrupt()
+                interrupt = None
+                continue
+            for loop, task in running:
+                with suppress(RuntimeError):  # it has just ended
+                    loop.call_soon_threadsafe(task.cancel)
+            ended.wait()
+            raise
     thread.join()
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def run_until_interrupted(
+    start: Callable[[CancellationToken], Coroutine[Any, Any, T]], token: CancellationToken | None = None
+) -> T:
+    """`run_in_own_loop` of a run that ends early when its token is cancelled, which the first Ctrl-C does.
+
+    A second one raises `KeyboardInterrupt`. A program that handles the signal in its own way goes on doing so.
+    """
+    from pydantic_ai import CancellationToken
+
+    stop = token if token is not None else CancellationToken()
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+
+    async def carry_out() -> T:
+        loop = asyncio.get_running_loop()
+
+        def interrupted() -> None:
+            loop.remove_signal_handler(signal.SIGINT)
+            stop.cancel()
+
+        # Handlers can be set from the main thread only; inside a running loop this one is not in it. Windows has none.
+        handled = is_ours and threading.current_thread() is threading.main_thread()
+        if handled:
+            with suppress(NotImplementedError):
+                loop.add_signal_handler(signal.SIGINT, interrupted)
+        try:
+            return await start(stop)
+        finally:
+            if handled:
+                with suppress(NotImplementedError):
+                    loop.remove_signal_handler(signal.SIGINT)
+
+    return run_in_own_loop(carry_out, interrupt=stop.cancel)

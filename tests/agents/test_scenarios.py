@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -15,7 +17,15 @@ from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
-from literature_agent import ArtifactRegistry, Budget, LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent import (
+    ArtifactRegistry,
+    Budget,
+    Event,
+    LiteratureAggregationOutput,
+    LiteratureAggregator,
+    Settings,
+)
+from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
@@ -177,3 +187,74 @@ async def test_a_work_that_only_the_text_cites_is_not_called_uncited(settings: S
     assert [work.reference for work in cited] != [listed.reference]
     assert [work.reason for work in cited] == ["screened by title and snippet; cited in the text, not listed"]
     assert "screened by title and snippet; not cited" in {work.reason for work in output.excluded}
+
+
+def interrupt_once() -> Callable[[Event], None]:
+    """A listener that sends Ctrl-C to this process when the first search has ended."""
+    sent: list[None] = []
+
+    def listen(event: Event) -> None:
+        if event.kind == "search_finished" and not sent:
+            sent.append(None)
+            signal.raise_signal(signal.SIGINT)
+
+    return listen
+
+
+@pytest.fixture
+def usual_interrupt() -> Iterator[None]:
+    """Ctrl-C as a plain program has it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual_interrupt")
+def test_ctrl_c_ends_a_synchronous_run_in_a_partial_answer(settings: Settings) -> None:
+    output = LiteratureAggregator(scripted_model(search("metformin"), search("dementia")), settings=settings).run_sync(
+        QUESTION, on_event=interrupt_once()
+    )
+    assert output.status == "partial"
+    assert output.relevant_articles != ()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+async def test_an_interrupt_in_a_notebook_ends_the_run_too(settings: Settings, usual_interrupt: None) -> None:
+    # The test's own loop has taken the signal for itself; a notebook leaves it to the cell.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        output = LiteratureAggregator(
+            scripted_model(search("metformin"), search("dementia")), settings=settings
+        ).run_sync(QUESTION, on_event=interrupt_once())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert output.status == "partial"
+    assert output.relevant_articles != ()
+    assert not [thread for thread in threading.enumerate() if thread.name == "literature-agent-sync"]
+
+
+async def test_an_interrupt_of_anything_else_leaves_nothing_at_work() -> None:
+    begun = threading.Event()
+    ended: list[str] = []
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("stopped")
+
+    def interrupt() -> None:
+        begun.wait(20)
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_in_own_loop(work)
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+    assert ended == ["stopped"]
