@@ -155,11 +155,11 @@ async def test_the_deadline_counts_while_waiting_for_a_place(open_transport: Cal
     holding = [asyncio.create_task(hold()) for _ in range(3)]
     await settle()
     with transport.deadline(0.01), pytest.raises(SourceError, match="queue") as failed:
-        async with transport.job("eutils"):
+        async with asyncio.timeout(10), transport.job("eutils"):
             pytest.fail("there was no place")
     assert failed.value.reason == "pubmed_timeout"
     with transport.deadline(0.01), pytest.raises(SourceError) as failed:
-        async with transport.job("eutils", "pmc"):
+        async with asyncio.timeout(10), transport.job("eutils", "pmc"):
             pytest.fail("there was no place")
     assert failed.value.reason == "pmc_timeout"
     full.set()
