@@ -11,6 +11,7 @@ COMMANDS = {
     "list": "evals.command:list_main",
     "durable": "evals.durable.command:main",
     "integrity": "evals.integrity.command:main",
+    "limiter": "evals.limiter.command:main",
     "replay": "evals.replay:main",
 }
 """Each command's function, which takes its arguments and gives the exit code; loaded when it is asked for."""

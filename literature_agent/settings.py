@@ -70,8 +70,8 @@ class Settings(BaseSettings):
     cache_max_age_s: Annotated[float, Field(gt=0)] = 7 * 24 * 3600
     cache_max_mb: Annotated[float, Field(gt=0)] = 500
     breaker: Switch = "on"
-    rate_limit_store: str = "shared"
-    """`shared` (all processes of this machine), `memory` (this process), or a database URL."""
+    rate_limit_store: str = Field(default="shared", repr=False)
+    """`shared` (all processes of this machine), `memory` (this process), or a database URL, perhaps with a password."""
     database_url: SecretStr | None = None
     pace: Literal["auto", "on", "off"] = "auto"
     """`auto`: as the host allows, none if the server says it is the sandbox."""

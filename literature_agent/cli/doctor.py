@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
+import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
@@ -81,6 +83,7 @@ def _examine(offline: bool) -> Iterator[Finding]:
     yield from _identity(settings)
     yield _model(settings)
     yield _cache(settings)
+    yield _pace(settings, offline)
     yield from _sources(settings, offline)
     yield from _what_leaves(settings)
 
@@ -149,11 +152,49 @@ def _model(settings: Settings) -> Finding:
 
 
 def _cache(settings: Settings) -> Finding:
+    from literature_agent.transport.cache import database_of
+
     folder = settings.cache_dir
     existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
-    if Path(existing).is_dir() and os.access(existing, os.W_OK | os.X_OK):
-        return Finding("cache", "ok", f"{folder} can be written.")
-    return Finding("cache", "warning", f"{folder} can't be written.", f"Set {_PREFIX}CACHE_DIR to a folder of yours.")
+    if not (Path(existing).is_dir() and os.access(existing, os.W_OK | os.X_OK)):
+        todo = f"Set {_PREFIX}CACHE_DIR to a folder of yours."
+        return Finding("cache", "warning", f"{folder} can't be written.", todo)
+    try:
+        shared = database_of(settings)
+    except ConfigurationError as refused:
+        return Finding("cache", "wrong", refused.message, refused.recovery)
+    if shared is not None:
+        return Finding("cache", "ok", f"{folder} can be written; answers are kept in the {shared.name}.")
+    return Finding("cache", "ok", f"{folder} can be written.")
+
+
+def _pace(settings: Settings, offline: bool) -> Finding:
+    """Who shares the pace, and whether its store can be used. A file is tried always, a database not if `offline`."""
+    from literature_agent.transport.stores import PostgresPaceStore, pace_store
+
+    name = "pace"
+    try:
+        store = pace_store(settings)
+        wanted = store.shared
+        is_database = isinstance(store, PostgresPaceStore)
+        if not (offline and is_database):
+            store.change("doctor", time.time, lambda kept: None)
+    except LiteratureError as refused:
+        return Finding(name, "wrong", f"{refused.message} Nothing can be sent.", refused.recovery)
+    except (OSError, sqlite3.Error) as fault:
+        todo = f"Correct {_PREFIX}RATE_LIMIT_STORE."
+        return Finding(name, "wrong", f"{store.where} cannot be used ({type(fault).__name__}).", todo)
+    if is_database:
+        reached = "was not asked" if offline else "answers"
+        return Finding(name, "ok", f"Shared by all who use the {store.where}, which {reached}.")
+    if wanted and not store.shared:
+        todo = f"Set {_PREFIX}CACHE_DIR or {_PREFIX}RATE_LIMIT_STORE."
+        return Finding(name, "warning", "Kept in this process alone: its file cannot be used.", todo)
+    if "postgres" in (settings.database_url.get_secret_value() if settings.database_url else ""):
+        todo = f"If several machines use one key or address, set {_PREFIX}RATE_LIMIT_STORE to that database too."
+        return Finding(name, "warning", f"Kept in {store.where}, though {_PREFIX}DATABASE_URL is shared.", todo)
+    who = "Shared by all processes of this machine, in" if store.shared else "Kept in"
+    return Finding(name, "ok", f"{who} {store.where}.")
 
 
 def _sources(settings: Settings, offline: bool) -> Iterator[Finding]:

@@ -13,9 +13,10 @@ from literature_agent.transport.messages import (
     TransientAnswer,
     describe,
 )
-from literature_agent.transport.pace import MemoryPaceStore, Pace, PaceStore, limiter_for
+from literature_agent.transport.pace import Pace, limiter_for
 from literature_agent.transport.recording import Player, Recorder, Recording
 from literature_agent.transport.room import SANDBOX_HEADER, Transport
+from literature_agent.transport.stores import MemoryPaceStore, PaceStore
 
 __all__ = [
     "A_DAY",

@@ -1,4 +1,4 @@
-"""Accepted answers, kept on disk: what was asked lately is not asked again.
+"""Accepted answers, kept in a file or a database: what was asked lately is not asked again.
 
 Only what the reader of a source has accepted gets here, and a retry never looks here. The key is what was asked,
 without who asked; nothing of a request but its hash is kept, and of an answer its type, its body and when it came.
@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import math
 import os
 import sqlite3
 import zlib
@@ -18,12 +19,18 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+from literature_agent.errors import ConfigurationError, SourceError
 from literature_agent.settings import Settings
+from literature_agent.transport.clock import Clock
 from literature_agent.transport.hosts import CREDENTIAL_NAMES, Host
 from literature_agent.transport.messages import Answer, Request
+from literature_agent.transport.postgres import ANSWERS, Database, database, is_postgres, lock_row, write_row
+
+if TYPE_CHECKING:
+    from literature_agent.transport.postgres import Connection
 
 R = TypeVar("R")
 
@@ -47,6 +54,12 @@ _ROW_BYTES = 8 * 1024
 _LEVEL = 3
 # Longest wait for another process that is writing; a write takes milliseconds.
 _PATIENCE_S = 2.0
+# Machines whose clocks are apart by less share answers all the same.
+_CLOCKS_APART_S = 60.0
+# An answer that serves again and again is not written anew each time.
+_USED_S = 60.0
+_SIZE = "answers:bytes"
+REST_S = 60.0
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -56,6 +69,18 @@ class StoredAnswer:
 
     answer: Answer
     received_at: datetime
+
+
+class Answers(Protocol):
+    """Where accepted answers are kept."""
+
+    async def get(self, key: bytes, now: datetime, max_age_s: float | None = None) -> StoredAnswer | None:
+        """The answer stored under `key`, if it is not older than `max_age_s` and the age limit of this cache."""
+        ...
+
+    async def put(self, key: bytes, answer: Answer, received_at: datetime) -> None:
+        """Store an answer, if it can be one: status 200 and a body that is not empty and no page of HTML."""
+        ...
 
 
 class AnswerCache:
@@ -77,8 +102,7 @@ class AnswerCache:
         self._warned = False
 
     async def get(self, key: bytes, now: datetime, max_age_s: float | None = None) -> StoredAnswer | None:
-        """The answer stored under `key`, if it is not older than `max_age_s` and the age limit of this cache."""
-        oldest = now.timestamp() - min(self._max_age_s, self._max_age_s if max_age_s is None else max_age_s)
+        oldest = _oldest(now, self._max_age_s, max_age_s)
 
         def look(connection: sqlite3.Connection) -> StoredAnswer | None:
             row = connection.execute(
@@ -90,18 +114,12 @@ class AnswerCache:
                 return None
             with suppress(sqlite3.OperationalError):  # a file that can only be read still answers
                 connection.execute("UPDATE answers SET used = ? WHERE key = ?", (now.timestamp(), key))
-            received, content_type, packed = row
-            try:
-                body = zlib.decompress(packed)
-            except zlib.error:
-                return None
-            return StoredAnswer(Answer(200, body, content_type), datetime.fromtimestamp(received, UTC))
+            return _unpacked(*row)
 
         return await asyncio.to_thread(self._with_file, look, create=False)
 
     async def put(self, key: bytes, answer: Answer, received_at: datetime) -> None:
-        """Store an answer, if it can be one: status 200 and a body that is not empty and no page of HTML."""
-        if answer.status != 200 or not answer.body.strip() or answer.looks_like_html():
+        if not _can_be_stored(answer):
             return
         now = received_at.timestamp()
 
@@ -173,15 +191,128 @@ class AnswerCache:
             _log.warning(text, self._path, *more)
 
 
-def answer_cache(settings: Settings) -> AnswerCache | None:
-    """The cache that the settings ask for; None if they switch it off."""
+class SharedAnswerCache:
+    """Answers in a PostgreSQL database, shared by all machines that use it.
+
+    A database that does not answer costs a warning and `REST_S` seconds without it, never a request.
+
+    Args:
+        max_age_s: answers older than that are removed.
+        max_bytes: size of all answers; those longest unused go first.
+    """
+
+    def __init__(self, database: Database, clock: Clock, *, max_age_s: float, max_bytes: int) -> None:
+        self._database = database
+        self._clock = clock
+        self._max_age_s = max_age_s
+        self._max_bytes = max_bytes
+        self._left_alone_until = -math.inf
+
+    async def get(self, key: bytes, now: datetime, max_age_s: float | None = None) -> StoredAnswer | None:
+        time, oldest = now.timestamp(), _oldest(now, self._max_age_s, max_age_s)
+
+        def look(connection: Connection) -> StoredAnswer | None:
+            row = connection.execute(
+                f"SELECT received, type, body, used FROM {ANSWERS} WHERE key = %s AND received BETWEEN %s AND %s",
+                (key, oldest, time + _CLOCKS_APART_S),
+            ).fetchone()
+            if row is None:
+                return None
+            received, content_type, packed, used = row
+            if time - used > _USED_S:
+                connection.execute(f"UPDATE {ANSWERS} SET used = %s WHERE key = %s", (time, key))
+            return _unpacked(min(received, time), content_type, packed)
+
+        return await asyncio.to_thread(self._asked, look)
+
+    async def put(self, key: bytes, answer: Answer, received_at: datetime) -> None:
+        if not _can_be_stored(answer):
+            return
+        now = received_at.timestamp()
+
+        def store(connection: Connection) -> None:
+            packed = zlib.compress(answer.body, _LEVEL)
+            if len(packed) + _ROW_BYTES > self._max_bytes:
+                return
+            # The row that holds the size of all also makes writers wait for each other: so nothing is counted twice.
+            total = int(lock_row(connection, _SIZE)[0] or 0)
+            total -= self._removed(connection, "key = %s OR received < %s", (key, now - self._max_age_s))
+            while total + len(packed) + _ROW_BYTES > self._max_bytes:
+                some = f"key IN (SELECT key FROM {ANSWERS} ORDER BY used LIMIT 16)"
+                if (freed := self._removed(connection, some, ())) == 0:
+                    total = 0  # the table was emptied by somebody else
+                    break
+                total -= freed
+            connection.execute(
+                f"INSERT INTO {ANSWERS} VALUES (%s, %s, %s, %s, %s)", (key, now, now, answer.content_type, packed)
+            )
+            write_row(connection, _SIZE, str(total + len(packed) + _ROW_BYTES))
+
+        await asyncio.to_thread(self._asked, store)
+
+    @staticmethod
+    def _removed(connection: Connection, which: str, values: tuple[object, ...]) -> int:
+        """Bytes that are free after deleting."""
+        return int(
+            connection.execute(
+                f"WITH gone AS (DELETE FROM {ANSWERS} WHERE {which} RETURNING length(body) AS size) "
+                f"SELECT coalesce(sum(size + {_ROW_BYTES}), 0) FROM gone",
+                values,
+            ).fetchall()[0][0]
+        )
+
+    def _asked(self, work: Callable[[Connection], R]) -> R | None:
+        if self._clock.monotonic() < self._left_alone_until:
+            return None
+        try:
+            return self._database.run(work)
+        except (SourceError, ConfigurationError) as fault:
+            self._left_alone_until = self._clock.monotonic() + REST_S
+            _log.warning("Answers are not kept for %.0f s: %s", REST_S, fault.message)
+            return None
+
+
+def _oldest(now: datetime, own: float, asked: float | None) -> float:
+    return now.timestamp() - (own if asked is None else min(own, asked))
+
+
+def _can_be_stored(answer: Answer) -> bool:
+    return answer.status == 200 and bool(answer.body.strip()) and not answer.looks_like_html()
+
+
+def _unpacked(received: float, content_type: str, packed: bytes) -> StoredAnswer | None:
+    try:
+        body = zlib.decompress(packed)
+    except zlib.error:
+        return None
+    return StoredAnswer(Answer(200, body, content_type), datetime.fromtimestamp(received, UTC))
+
+
+def answer_cache(settings: Settings, clock: Clock) -> Answers | None:
+    """The cache that the settings ask for; None if they switch it off.
+
+    In the PostgreSQL database that `DATABASE_URL` names, else the one of `RATE_LIMIT_STORE`, else in the cache folder.
+
+    Raises:
+        ConfigurationError: as of `postgres.database`.
+    """
     if settings.cache == "off":
         return None
-    return AnswerCache(
-        settings.cache_dir.expanduser() / "answers.sqlite3",
-        max_age_s=settings.cache_max_age_s,
-        max_bytes=int(settings.cache_max_mb * 1_000_000),
-    )
+    max_age_s, max_bytes = settings.cache_max_age_s, int(settings.cache_max_mb * 1_000_000)
+    shared = database_of(settings)
+    if shared is not None:
+        return SharedAnswerCache(shared, clock, max_age_s=max_age_s, max_bytes=max_bytes)
+    file = settings.cache_dir.expanduser() / "answers.sqlite3"
+    return AnswerCache(file, max_age_s=max_age_s, max_bytes=max_bytes)
+
+
+def database_of(settings: Settings) -> Database | None:
+    """The database that answers are shared in; None if no setting names one."""
+    named = "" if settings.database_url is None else settings.database_url.get_secret_value()
+    for setting, url in (("DATABASE_URL", named), ("RATE_LIMIT_STORE", settings.rate_limit_store)):
+        if is_postgres(url.strip()):
+            return database(url.strip(), setting)
+    return None
 
 
 def key_of(request: Request, host: Host) -> bytes:

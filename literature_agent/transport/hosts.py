@@ -25,9 +25,6 @@ _RATES: dict[ServiceName, float] = {
 }
 _EUTILS_RATE_WITH_KEY = 10.0
 
-MARGIN = 0.95
-"""Share of the allowed rate that is used: clocks and networks jitter, and bursts at exactly 3/s still drew 429."""
-
 
 @dataclass(frozen=True)
 class Host:

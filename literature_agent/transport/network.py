@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
@@ -109,12 +110,16 @@ class Wire:
         content: bytes | None,
         headers: Mapping[str, str],
         *,
+        before_sending: Callable[[], Awaitable[None]],
+        after_sending: Callable[[], Awaitable[None]],
         in_time: Callable[[], None],
         marks: Mapping[str, str | int],
     ) -> Answer:
         """Send one request and read its answer whole, cleaned of secrets, in a span that bears `marks`.
 
-        `in_time` is called after each part of the body and raises when the deadline has passed.
+        `before_sending` is awaited when the connection stands and the first byte is about to go out (setting one up
+        takes longer than using one again), `after_sending` when the head of the request is out. `in_time` is called
+        after each part of the body and raises when the deadline has passed.
 
         Raises:
             TransientAnswer: no connection, or it broke off.
@@ -131,7 +136,7 @@ class Wire:
         ):
             span.set_attributes({**marks, "http.request.method": method})
             try:
-                answer = await self._exchange(method, url, content, headers, in_time)
+                answer = await self._exchange(method, url, content, headers, before_sending, after_sending, in_time)
             except httpx.ConnectTimeout:
                 fault = TransientAnswer("no connection in time")
             except httpx.TimeoutException:
@@ -168,11 +173,21 @@ class Wire:
         url: str,
         content: bytes | None,
         headers: Mapping[str, str],
+        before_sending: Callable[[], Awaitable[None]],
+        after_sending: Callable[[], Awaitable[None]],
         in_time: Callable[[], None],
     ) -> Answer:
         # Reading is timed from part to part: a large article may take its time over a slow link (K044).
         timeout = httpx.Timeout(self.read_timeout, connect=min(10.0, self.read_timeout)).as_dict()
-        request = httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": timeout})
+
+        async def trace(event: str, _: dict[str, Any]) -> None:
+            if event == "http11.send_request_headers.started":
+                await before_sending()
+            elif event == "http11.send_request_headers.complete":
+                await after_sending()
+
+        extensions = {"timeout": timeout, "trace": trace}
+        request = httpx.Request(method, url, headers=headers, content=content, extensions=extensions)
         response = await self.network.handle_async_request(request)
         try:
             coding = response.headers.get("content-encoding", "").strip().lower()

@@ -1,207 +1,46 @@
 """How fast a host may be asked: a caller reserves the next free time and waits for it.
 
 One row per host and key holds the next free time. Reserving it is one short transaction, so any number of tasks,
-threads, event loops and processes share one pace without waiting for each other, and there is never a burst: what a
-token bucket saves up while idle is exactly what makes a host answer 429 (K110).
+threads, event loops, processes and machines share one pace without waiting for each other, and there is never a burst:
+what a token bucket saves up while idle is exactly what makes a host answer 429 (K110). A second short transaction, when
+the time has come, notes the start, so that a caller that comes late does not bunch up with the next.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import os
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
-from typing import ParamSpec, Protocol, Self, TypeVar
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, LiteratureError
 from literature_agent.settings import Settings
+from literature_agent.transport.asking import ask, ask_once, ask_sync
 from literature_agent.transport.clock import Clock, SystemClock
-from literature_agent.transport.hosts import MARGIN, host_of, services
+from literature_agent.transport.hosts import host_of, services
+from literature_agent.transport.stores import Kept, PaceStore, pace_store
+from literature_agent.transport.turns import Rate, Row
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
-_log = logging.getLogger("literature_agent.transport")
-
-# A row further ahead than any real queue comes from a wall clock that was set back; it is then ignored.
-_HORIZON_S = 3600.0
-
-
-class PaceStore(Protocol):
-    """Where the next free time of each row lives. Times are seconds since the epoch, given by the caller.
-
-    A store must be usable from several threads at once.
-    """
-
-    @property
-    def blocking(self) -> bool:
-        """Whether a call may wait for other processes, so that an event loop must not make it itself."""
-        ...
-
-    def reserve(self, row: str, interval: float, now: float, latest: float | None) -> float:
-        """Take the next free time of `row` and move it on by `interval`.
-
-        Raises:
-            TimeoutError: the next free time lies after `latest`; nothing was reserved.
-        """
-        ...
-
-    def hold(self, row: str, until: float) -> None:
-        """Nobody starts before `until`: the host has asked for a rest."""
-        ...
-
-    def held_until(self, row: str) -> float:
-        """The time before which nobody starts; 0 when the host has asked for none."""
-        ...
+# A start that was noted longer ago than this is noted anew before and after the request goes out: together with
+# differences of the path to the host it must stay within the margin of `Rate.window`.
+_FRESH_S = 0.015
 
 
-def _next(free: float, interval: float, now: float, latest: float | None) -> tuple[float, float]:
-    at = now if free > now + _HORIZON_S else max(free, now)
-    if latest is not None and at > latest:
-        raise TimeoutError
-    return at, at + interval
+@dataclass
+class Turn:
+    """A reserved time."""
 
-
-class MemoryPaceStore:
-    """Shared by all threads of this process."""
-
-    blocking = False
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._free: dict[str, float] = {}
-        self._held: dict[str, float] = {}
-
-    def reserve(self, row: str, interval: float, now: float, latest: float | None) -> float:
-        with self._lock:
-            at, self._free[row] = _next(self._free.get(row, 0.0), interval, now, latest)
-            return at
-
-    def hold(self, row: str, until: float) -> None:
-        with self._lock:
-            self._held[row] = max(self._held.get(row, 0.0), until)
-            self._free[row] = max(self._free.get(row, 0.0), until)
-
-    def held_until(self, row: str) -> float:
-        with self._lock:
-            return self._held.get(row, 0.0)
-
-
-class FilePaceStore:
-    """Shared by all processes of this machine: a small SQLite file.
-
-    Each call opens its own connection, so nothing belongs to a thread, survives a fork or needs closing.
-    """
-
-    blocking = True
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        if not self._path.exists():
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Opened plainly only while new: closing a plain handle drops SQLite's locks on the same file.
-            with suppress(FileExistsError):
-                os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        with closing(sqlite3.connect(self._path, timeout=10, isolation_level=None)) as connection:
-            # After a power cut the rows are worth nothing, so the disk is not waited for.
-            connection.execute("PRAGMA synchronous = OFF")
-            connection.execute("BEGIN IMMEDIATE")
-            connection.execute("CREATE TABLE IF NOT EXISTS pace (host TEXT PRIMARY KEY, free REAL, held REAL)")
-            yield connection
-            connection.execute("COMMIT")
-
-    def reserve(self, row: str, interval: float, now: float, latest: float | None) -> float:
-        with self._transaction() as connection:
-            found = connection.execute("SELECT free FROM pace WHERE host = ?", (row,)).fetchone()
-            at, free = _next(found[0] if found else 0.0, interval, now, latest)
-            connection.execute(
-                "INSERT INTO pace VALUES (?, ?, 0) ON CONFLICT (host) DO UPDATE SET free = excluded.free", (row, free)
-            )
-            return at
-
-    def hold(self, row: str, until: float) -> None:
-        with self._transaction() as connection:
-            connection.execute(
-                "INSERT INTO pace VALUES (?1, ?2, ?2) ON CONFLICT (host) DO UPDATE "
-                "SET free = max(free, excluded.free), held = max(held, excluded.held)",
-                (row, until),
-            )
-
-    def held_until(self, row: str) -> float:
-        with self._transaction() as connection:
-            found = connection.execute("SELECT held FROM pace WHERE host = ?", (row,)).fetchone()
-            return float(found[0]) if found else 0.0
-
-
-# The limit of a host counts per address or key, whoever in this process asks, and must outlast each client: a
-# one-shot call that starts after another has ended still owes the pause. So this one object belongs to the process.
-_OF_THIS_PROCESS = MemoryPaceStore()
-
-
-class _ShareIfPossible:
-    """The file, or this process alone where the file cannot be used (read-only home, damaged file)."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._store: PaceStore = FilePaceStore(path)
-
-    @property
-    def blocking(self) -> bool:
-        return self._store.blocking
-
-    def _alone(self, fault: Exception) -> PaceStore:
-        if self._store.blocking:
-            _log.warning(
-                "The pace is not shared with other processes: %s cannot be used (%s).", self._path, type(fault).__name__
-            )
-            self._store = _OF_THIS_PROCESS
-        return self._store
-
-    def reserve(self, row: str, interval: float, now: float, latest: float | None) -> float:
-        try:
-            return self._store.reserve(row, interval, now, latest)
-        except TimeoutError:
-            raise
-        except (OSError, sqlite3.Error) as fault:
-            return self._alone(fault).reserve(row, interval, now, latest)
-
-    def hold(self, row: str, until: float) -> None:
-        try:
-            self._store.hold(row, until)
-        except (OSError, sqlite3.Error) as fault:
-            self._alone(fault).hold(row, until)
-
-    def held_until(self, row: str) -> float:
-        try:
-            return self._store.held_until(row)
-        except (OSError, sqlite3.Error) as fault:
-            return self._alone(fault).held_until(row)
-
-
-def pace_store(settings: Settings) -> PaceStore:
-    """The store that `settings.rate_limit_store` names.
-
-    Raises:
-        ConfigurationError: it names none that there is.
-    """
-    name = settings.rate_limit_store.strip()
-    if name == "memory":
-        return _OF_THIS_PROCESS
-    if name == "shared":
-        return _ShareIfPossible(settings.cache_dir.expanduser() / "pace.sqlite3")
-    if name.startswith("sqlite:///"):
-        return FilePaceStore(Path(name.removeprefix("sqlite:///")))
-    raise ConfigurationError(
-        "Setting LITERATURE_AGENT_RATE_LIMIT_STORE must be `shared`, `memory` or `sqlite:///<path>`."
-    )
+    place: float
+    """Row time."""
+    wait: float
+    """Seconds to it when last looked at; 0: it may start."""
+    started: float | None = None
+    """The noted start, by the clock of the store."""
+    noted: float = 0.0
+    """When that was noted, by this machine's monotonic clock."""
 
 
 class Pace:
@@ -217,56 +56,70 @@ class Pace:
         if not rate > 0:
             raise ConfigurationError(f"The rate of {row.partition('#')[0]} must be above zero, not {rate!r}.")
         self.row = row
-        self.interval = 1 / (rate * MARGIN)
+        self.rate = Rate.of(rate)
         self.enabled = enabled
         self._store = store
         self._clock = clock or SystemClock()
 
-    def _time(self) -> float:
-        return self._clock.now().timestamp()
-
-    async def _ask(self, question: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._store.blocking:
-            return await asyncio.to_thread(question, *args, **kwargs)
-        return question(*args, **kwargs)
+    @property
+    def interval(self) -> float:
+        """Seconds from one turn to the next."""
+        return self.rate.interval
 
     async def acquire(self, within: float | None = None) -> None:
         """Wait for a turn, at most `within` seconds. One turn is one request.
 
         Raises:
             TimeoutError: the next turn comes later than that; found out at once, without waiting.
+            SourceError: `request_unreachable`, the store of the pace does not answer; do not send.
         """
+        await self.confirm(await self.take(within))
+
+    async def take(self, within: float | None = None) -> Turn | None:
+        """Like `acquire`; gives the turn, for `confirm`."""
         if not self.enabled:
-            return
-        latest = None if within is None else self._time() + within
-        while True:
-            now = self._time()
-            at = await self._ask(self._store.reserve, self.row, self.interval, now, latest)
-            if at <= now:
-                return
-            await self._clock.sleep(at - now)
-            # While this caller slept, the host may have asked for a rest until after its turn: it queues anew.
-            if await self._ask(self._store.held_until, self.row) <= at:
-                return
+            return None
+        until = None if within is None else self._clock.monotonic() + within
+        turn = await ask(self._store, self._clock, lambda: self._reserve(within), until)
+        await self._wait(turn, until)
+        return turn
+
+    async def confirm(self, turn: Turn | None) -> None:
+        """To be called when the request really goes out: a connection may have taken its time, or this process.
+
+        Raises:
+            SourceError: as of `acquire`.
+        """
+        if turn is not None and self._is_stale(turn):
+            await ask(self._store, self._clock, lambda: self._start(turn))
+            await self._wait(turn, None)
+
+    async def sent(self, turn: Turn | None) -> None:
+        """To be called when the request has gone out: if that took its time, those that follow must know."""
+        if turn is not None and self._is_stale(turn):
+            with suppress(LiteratureError):  # it is out; a store that does not answer stops the next one
+                await ask_once(self._store, lambda: self._correct(turn))
 
     def acquire_sync(self, within: float | None = None) -> None:
         """Like `acquire`, blocking this thread."""
         if not self.enabled:
             return
-        latest = None if within is None else self._time() + within
-        while True:
-            now = self._time()
-            at = self._store.reserve(self.row, self.interval, now, latest)
-            if at <= now:
-                return
-            self._clock.block(at - now)
-            if self._store.held_until(self.row) <= at:
-                return
+        until = None if within is None else self._clock.monotonic() + within
+        turn = ask_sync(self._clock, lambda: self._reserve(within), until)
+        while turn.wait > 0:
+            self._in_time(turn, until)
+            self._clock.block(turn.wait)
+            ask_sync(self._clock, lambda: self._start(turn), until)
 
     async def hold(self, seconds: float) -> None:
         """The host has asked for a rest: nobody starts for `seconds`."""
         if self.enabled:
-            await self._ask(self._store.hold, self.row, self._time() + seconds)
+            await ask(self._store, self._clock, lambda: self._with_row(lambda row: row.hold(seconds)))
+
+    def hold_sync(self, seconds: float) -> None:
+        """Like `hold`, blocking this thread."""
+        if self.enabled:
+            ask_sync(self._clock, lambda: self._with_row(lambda row: row.hold(seconds)))
 
     async def __aenter__(self) -> Self:
         await self.acquire()
@@ -274,6 +127,48 @@ class Pace:
 
     async def __aexit__(self, *_: object) -> None:
         return None
+
+    async def _wait(self, turn: Turn, until: float | None) -> None:
+        while turn.wait > 0:
+            self._in_time(turn, until)
+            await self._clock.sleep(turn.wait)
+            await ask(self._store, self._clock, lambda: self._start(turn), until)
+
+    def _is_stale(self, turn: Turn) -> bool:
+        return self._clock.monotonic() - turn.noted > _FRESH_S
+
+    def _in_time(self, turn: Turn, until: float | None) -> None:
+        if until is not None and self._clock.monotonic() + turn.wait > until:
+            raise TimeoutError
+
+    # Transactions, in a thread where the store is one that may block
+
+    def _reserve(self, within: float | None) -> Turn:
+        def reserve(row: Row) -> Turn:
+            turn = Turn(row.reserve(self.rate, within), 0)
+            self._note(turn, row)
+            return turn
+
+        return self._with_row(reserve)
+
+    def _start(self, turn: Turn) -> None:
+        self._with_row(lambda row: self._note(turn, row))
+
+    def _correct(self, turn: Turn) -> None:
+        self._with_row(lambda row: row.started_late(self.rate, turn.started))
+
+    def _note(self, turn: Turn, row: Row) -> None:
+        turn.wait = row.start(turn.place, self.rate, instead_of=turn.started)
+        turn.started, turn.noted = None if turn.wait else row.now, self._clock.monotonic()
+
+    def _with_row(self, work: Callable[[Row], R]) -> R:
+        def change(kept: Kept) -> R:
+            row = Row.read(kept.text, kept.now)
+            result = work(row)
+            kept.text = row.written()
+            return result
+
+        return self._store.change(self.row, lambda: self._clock.now().timestamp(), change)
 
 
 def limiter_for(host: str, settings: Settings, *, clock: Clock | None = None) -> Pace:

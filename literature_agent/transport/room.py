@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
@@ -24,7 +24,7 @@ from literature_agent.settings import Settings
 from literature_agent.transport.breaker import BREAKERS_OF_THIS_PROCESS, HANGING_S, Breaker, Breakers, LeftAlone
 from literature_agent.transport.cache import answer_cache, key_of
 from literature_agent.transport.clock import Clock, SystemClock
-from literature_agent.transport.gate import JobGate, job_gate
+from literature_agent.transport.gate import JobGate, SharedGate, job_gate
 from literature_agent.transport.hosts import Host, credentials, host_of, services
 from literature_agent.transport.messages import (
     Answer,
@@ -35,7 +35,7 @@ from literature_agent.transport.messages import (
     ServiceName,
     TransientAnswer,
 )
-from literature_agent.transport.pace import Pace, PaceStore, pace_store
+from literature_agent.transport.pace import Pace, Turn
 from literature_agent.transport.recording import (
     OpenEntry,
     Player,
@@ -50,6 +50,7 @@ from literature_agent.transport.recording import (
 from literature_agent.transport.redirects import MOST_REDIRECTS, REDIRECTS, Step, followed
 from literature_agent.transport.retry import TRANSIENT, GaveUp, retry_after, with_retries
 from literature_agent.transport.secrets import Secrets
+from literature_agent.transport.stores import PaceStore, pace_store
 
 if TYPE_CHECKING:
     import httpx
@@ -127,11 +128,16 @@ class Transport:
         self._gates: dict[ServiceName, JobGate] = {
             name: job_gate(host.row, host.jobs) for name, host in self._hosts.items()
         }
+        self._shared_gates: dict[ServiceName, SharedGate] = {}
+        if store.shared and settings.pace != "off":
+            self._shared_gates = {
+                name: SharedGate(host.row, host.jobs, store, self._clock) for name, host in self._hosts.items()
+            }
         known = breakers or BREAKERS_OF_THIS_PROCESS
         self._breakers: dict[ServiceName, Breaker] = {}
         if settings.breaker == "on":
             self._breakers = {name: known.of(name, host.base_url) for name, host in self._hosts.items()}
-        self._cache = answer_cache(settings)
+        self._cache = answer_cache(settings, self._clock)
         self._sandboxes: set[str] = set()
         self._kept: dict[str, Any] = {}
 
@@ -220,26 +226,34 @@ class Transport:
         calls that each held one and waited for another could wait for ever.
 
         Raises:
-            SourceError: `<source>_timeout`, the deadline passed in the queue.
+            SourceError: `<source>_timeout`, the deadline passed in the queue; `<source>_unreachable`, the store that
+                the job slots are shared in does not answer.
         """
         if _in_job.get() or self._player is not None:
             yield
             return
-        gate = self._gates[service]
-        try:
-            async with asyncio.timeout(self.time_left()):
-                await gate.enter()
-            late = False
-        except TimeoutError:
-            late = True
-        if late:
-            self._queue_too_long(source or _SOURCE.get(service, service), service)
-        _in_job.set(True)
-        try:
-            yield
-        finally:
-            _in_job.set(False)
-            gate.leave()
+        source = source or _SOURCE.get(service, service)
+        async with AsyncExitStack() as places:
+            late, unreachable = False, None
+            try:
+                async with asyncio.timeout(self.time_left()):
+                    await self._gates[service].enter()
+                    places.callback(self._gates[service].leave)
+                    if service in self._shared_gates and self._needs_pace(service):
+                        await places.enter_async_context(self._shared_gates[service].place())
+            except TimeoutError:
+                late = True
+            except SourceError as lost:
+                unreachable = lost
+            if late:
+                self._queue_too_long(source, service)
+            if unreachable is not None:
+                raise _not_sent(source, unreachable)
+            _in_job.set(True)
+            try:
+                yield
+            finally:
+                _in_job.set(False)
 
     async def send(self, request: Request, read: Callable[[Answer], T]) -> T:
         """What `read` makes of the answer to `request`; `receive` tells also when the answer came."""
@@ -449,18 +463,11 @@ class Transport:
 
     async def _paced(self, request: Request, number: int, step: Step) -> Answer:
         before = self._clock.monotonic()
-        if self._needs_pace(request.service):
-            try:
-                await self._paces[request.service].acquire(self.time_left())
-                late = False
-            except TimeoutError:
-                late = True
-            if late:
-                self._queue_too_long(request.source, request.service)
+        turn = await self._turn(request)
         queued = self._clock.monotonic() - before
         fault, status, size = "", None, 0
         try:
-            answer = await self._on_wire(request, number, step)
+            answer = await self._on_wire(request, number, step, turn)
             status, size = answer.status, len(answer.body)
         except (TransientAnswer, LiteratureError) as failed:
             fault = str(failed)
@@ -477,6 +484,23 @@ class Transport:
             self._sandboxes.add(self._hosts[request.service].base_url)
         return answer
 
+    async def _turn(self, request: Request) -> Turn | None:
+        """Waits for it. None where there is no pace."""
+        if not self._needs_pace(request.service):
+            return None
+        turn, late, unreachable = None, False, None
+        try:
+            turn = await self._paces[request.service].take(self.time_left())
+        except TimeoutError:
+            late = True
+        except SourceError as lost:
+            unreachable = lost
+        if late:
+            self._queue_too_long(request.source, request.service)
+        if unreachable is not None:
+            raise _not_sent(request.source, unreachable)
+        return turn
+
     def _needs_pace(self, service: ServiceName) -> bool:
         return self._hosts[service].base_url not in self._sandboxes
 
@@ -486,7 +510,7 @@ class Transport:
 
     # Innermost: credentials and network
 
-    async def _on_wire(self, request: Request, number: int, step: Step) -> Answer:
+    async def _on_wire(self, request: Request, number: int, step: Step, turn: Turn | None) -> Answer:
         from literature_agent.transport.network import BadCertificate, NoAddress, TooLarge, Untreatable
 
         wire, host, failed = self._open(), self._hosts[request.service].name, partial(source_error, request.source)
@@ -509,6 +533,8 @@ class Transport:
                     step.method,
                     *self._with_credentials(request, step),
                     headers,
+                    before_sending=partial(self._paces[request.service].confirm, turn),
+                    after_sending=partial(self._paces[request.service].sent, turn),
                     in_time=self._in_time,
                     marks=marks,
                 )
@@ -532,6 +558,8 @@ class Transport:
             )
         except (NoAddress, UnicodeEncodeError):
             failure = failed("invalid_input", f"The request {request.path!r} holds characters that cannot be sent.")
+        except SourceError as lost:
+            failure = _not_sent(request.source, lost)
         except ConfigurationError as fault:
             failure = ConfigurationError(fault.message, recovery=fault.recovery)
         # Raised anew and not above, so that neither traceback nor context leads to where the key is known.
@@ -563,6 +591,11 @@ class Transport:
             self._secrets.guard_logs()
             self._wire = Wire(network, self._secrets, self._read_timeout, self._max_body)
         return self._wire
+
+
+def _not_sent(source: str, lost: SourceError) -> SourceError:
+    """The error of `source` for a store of the pace that does not answer."""
+    return source_error(source, "unreachable", f"{lost.message} Nothing was sent.", recovery=lost.recovery)
 
 
 def _or_for_ever(seconds: float | None) -> float:

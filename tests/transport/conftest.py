@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from literature_agent.settings import Settings
-from literature_agent.transport import Breakers, MemoryPaceStore, Request, Transport
+from literature_agent.transport import Breakers, MemoryPaceStore, PaceStore, Request, Transport
 
 CERTIFICATE = Path(__file__).parent / "loopback.pem"
 
@@ -60,6 +60,12 @@ class FakeClock:
             if not turn.done():
                 self.seconds = max(self.seconds, when)
                 turn.set_result(None)
+
+
+class SharedInMemory(MemoryPaceStore):
+    """Stands in for what several processes share, without threads, so that time can stand still."""
+
+    shared = True
 
 
 class Wire:
@@ -158,6 +164,12 @@ def ask() -> Request:
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
+
+
+@pytest.fixture
+def shared_store() -> PaceStore:
+    """What several processes share, as far as the code can tell."""
+    return SharedInMemory()
 
 
 @pytest.fixture

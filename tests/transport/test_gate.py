@@ -6,17 +6,20 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 
 from literature_agent.errors import SourceError
-from literature_agent.transport import Request, Transport
-from literature_agent.transport.gate import JobGate, job_gate
+from literature_agent.transport import PaceStore, Request, Transport
+from literature_agent.transport.gate import JobGate, SharedGate, job_gate
+from literature_agent.transport.stores import FilePaceStore, Kept
+from literature_agent.transport.turns import LEASE_S, Slots
 
 if TYPE_CHECKING:
-    from tests.transport.conftest import Wire
+    from tests.transport.conftest import FakeClock, Wire
 
 
 class Counting:
@@ -239,3 +242,98 @@ async def test_a_job_holds_over_several_requests(
         await asyncio.gather(*(call() for _ in range(12)))
     assert under_way.most == 3
     assert len(replies.requests) == 24
+
+
+# Shared with other processes
+
+
+def shared_gate(clock: FakeClock, store: PaceStore, limit: int = 2) -> SharedGate:
+    return SharedGate("host.test", limit, store, clock)
+
+
+def leave_a_ticket(store: PaceStore, clock: FakeClock, name: str = "crashed") -> None:
+    """As a process leaves it that was killed while it held a slot."""
+
+    def work(kept: Kept) -> None:
+        slots = Slots.read(kept.text, kept.now)
+        slots.show(name, 1)
+        kept.text = slots.written()
+
+    store.change("slots:host.test", lambda: clock.now().timestamp(), work)
+
+
+def tickets(store: PaceStore, clock: FakeClock) -> int:
+    return store.change(
+        "slots:host.test",
+        lambda: clock.now().timestamp(),
+        lambda kept: len(Slots.read(kept.text, kept.now).tickets),
+    )
+
+
+async def test_all_who_share_a_store_share_its_slots(clock: FakeClock, shared_store: PaceStore) -> None:
+    counting = Counting()
+    gates = [shared_gate(clock, shared_store) for _ in range(4)]
+
+    async def call(gate: SharedGate) -> None:
+        async with gate.place():
+            with counting:
+                await clock.sleep(30)  # longer than a ticket is good for: its holder keeps it
+
+    await asyncio.gather(*(call(gate) for gate in gates * 3))
+    assert counting.most == 2
+    assert tickets(shared_store, clock) == 0
+
+
+async def test_the_slot_of_a_killed_process_is_free_soon(clock: FakeClock, shared_store: PaceStore) -> None:
+    leave_a_ticket(shared_store, clock)
+    async with shared_gate(clock, shared_store, limit=1).place():
+        assert clock.seconds == pytest.approx(LEASE_S, abs=1)
+
+
+async def test_a_cancelled_waiter_leaves_no_ticket(clock: FakeClock, shared_store: PaceStore) -> None:
+    leave_a_ticket(shared_store, clock)
+    clock.sleep = lambda seconds: asyncio.Event().wait()  # type: ignore[method-assign, assignment, return-value]
+    waiting = asyncio.create_task(shared_gate(clock, shared_store, limit=1).place().__aenter__())
+    await settle()
+    assert tickets(shared_store, clock) == 2
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert tickets(shared_store, clock) == 1
+
+
+async def test_calls_of_a_transport_take_shared_slots_except_at_the_sandbox(
+    ask: Request,
+    wire: Callable[..., Wire],
+    clock: FakeClock,
+    open_transport: Callable[..., Transport],
+    shared_store: PaceStore,
+) -> None:
+    def held() -> int:
+        return shared_store.change(
+            "slots:service.test",
+            lambda: clock.now().timestamp(),
+            lambda kept: len(Slots.read(kept.text, kept.now).tickets),
+        )
+
+    replies = wire(httpx.Response(200), httpx.Response(200, headers={"X-Literature-Agent-Sandbox": "1"}))
+    async with open_transport(replies, store=shared_store) as transport:
+        async with transport.job("eutils"):
+            assert held() == 1
+            await transport.send(ask, lambda answer: answer.status)
+            await transport.send(ask, lambda answer: answer.status)
+        assert held() == 0
+        async with transport.job("eutils"):
+            assert held() == 0
+    async with open_transport(replies, store=shared_store, pace="off") as transport, transport.job("eutils"):
+        assert held() == 0
+
+
+async def test_a_file_holds_slots_for_all_processes(clock: FakeClock, tmp_path: Path) -> None:
+    one, two = (FilePaceStore(tmp_path / "pace.sqlite3") for _ in range(2))
+    async with shared_gate(clock, one, limit=1).place():
+        assert tickets(two, clock) == 1
+        waiting = asyncio.create_task(shared_gate(clock, two, limit=1).place().__aenter__())
+        await clock.asleep.wait()
+        waiting.cancel()
+        await asyncio.wait([waiting])

@@ -22,6 +22,7 @@ from literature_agent.sources.biorxiv import BIORXIV
 from literature_agent.sources.biorxiv.pages import KeptPages
 from literature_agent.sources.biorxiv.tools import BioRxivTools
 from literature_agent.transport import Progress, Transport
+from literature_agent.transport.turns import MARGIN
 
 if TYPE_CHECKING:
     from tests.sources.biorxiv.conftest import Desk, StillClock
@@ -300,7 +301,7 @@ async def test_pages_and_time_are_told_before_reading_and_progress_with_each_pag
     assert told[4][0].text == "bioRxiv: page 4 of 4 read."
     assert result.notice is not None
     assert result.notice.endswith("4 of 4 pages read, 100 versions, estimated at 3 s by the pace before reading.")
-    assert clock.waited == pytest.approx(3 / 0.95)
+    assert clock.waited == pytest.approx(3 / MARGIN)
 
 
 async def test_a_refusal_tells_how_long_the_window_would_take(window: Window, paced: Callable[..., Transport]) -> None:

@@ -1,0 +1,1 @@
+"""The limit trial: several processes, one limit."""
