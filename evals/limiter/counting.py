@@ -72,7 +72,8 @@ class Load:
 
     @classmethod
     def of(cls, arrivals: Sequence[Arrival]) -> Load:
-        begun, ended = {}, {}
+        begun: dict[str, float] = {}
+        ended: dict[str, float] = {}
         for arrival in arrivals:
             begun.setdefault(arrival.who, arrival.at)
             ended[arrival.who] = arrival.at

@@ -137,3 +137,43 @@ def test_a_switch_is_read_by_its_meaning(cli: Run, monkeypatch: pytest.MonkeyPat
     done = cli("doctor", "--offline", "--json")
     said = [f["text"] for f in done.document["findings"] if f["name"] == "Europe PMC"]
     assert said == ([] if enabled else ["Switched off in the settings."])
+
+
+def test_the_store_of_the_pace_is_named_and_tried(
+    cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, postgres_url: str
+) -> None:
+    monkeypatch.setenv("LITERATURE_AGENT_CACHE_DIR", str(tmp_path))
+    finding = _finding(cli("doctor", "--offline", "--json"), "pace")
+    assert (finding["status"], str(tmp_path) in finding["text"]) == ("ok", True)
+
+    monkeypatch.setenv("LITERATURE_AGENT_DATABASE_URL", postgres_url)
+    finding = _finding(cli("doctor", "--offline", "--json"), "pace")
+    assert finding["status"] == "warning"
+    assert "RATE_LIMIT_STORE" in finding["todo"]
+
+    monkeypatch.setenv("LITERATURE_AGENT_RATE_LIMIT_STORE", postgres_url)
+    done = cli("doctor", "--json", "--offline")
+    assert "which was not asked" in _finding(done, "pace")["text"]
+    assert "answers are kept in the database" in _finding(done, "cache")["text"]
+
+
+def test_a_store_that_answers_is_said_to(
+    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch, postgres_url: str
+) -> None:
+    monkeypatch.setenv("LITERATURE_AGENT_RATE_LIMIT_STORE", postgres_url)
+    finding = _finding(cli("doctor", "--json"), "pace")
+    assert finding["status"] == "ok"
+    assert "which answers" in finding["text"]
+
+
+def test_a_store_that_cannot_be_reached_is_wrong_and_its_password_not_shown(
+    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LITERATURE_AGENT_RATE_LIMIT_STORE", "postgresql://u:SECRET@127.0.0.1:1/papers")
+    monkeypatch.setenv("EUROPEPMC_ENABLED", "false")
+    done = cli("doctor", "--json")
+    assert done.code == 2
+    finding = _finding(done, "pace")
+    assert finding["status"] == "wrong"
+    assert "Nothing can be sent" in finding["text"]
+    assert "SECRET" not in done.out + done.err

@@ -20,7 +20,7 @@ import pytest
 
 from evals.postgres import Postgres
 from literature_agent.errors import ConfigurationError, SourceError
-from literature_agent.settings import Settings
+from literature_agent.settings import Settings, load_settings
 from literature_agent.transport import A_DAY, Answer, Request, Transport, limiter_for
 from literature_agent.transport.asking import PATIENCE_S
 from literature_agent.transport.cache import SharedAnswerCache, answer_cache
@@ -269,7 +269,7 @@ async def test_what_one_machine_was_answered_serves_another(
 
 @pytest.mark.parametrize("field", ["database_url", "rate_limit_store"])
 def test_either_setting_names_the_database_of_the_answers(field: str, postgres_url: str) -> None:
-    assert isinstance(answer_cache(Settings(**{field: postgres_url}), SystemClock()), SharedAnswerCache)
+    assert isinstance(answer_cache(load_settings(**{field: postgres_url}), SystemClock()), SharedAnswerCache)
     assert not isinstance(answer_cache(Settings(database_url="sqlite:///x"), SystemClock()), SharedAnswerCache)
 
 
