@@ -7,8 +7,10 @@ through `Custody`, so the toolset holds no run and is built once.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cache
 from types import MethodType
 from typing import Annotated, Any
 
@@ -168,30 +170,56 @@ def _index_of(ctx: RunContext[Run]) -> int:
     return 0
 
 
+def _tool(function: Callable[..., Any], name: str | None = None, description: str | None = None) -> Tool[Any]:
+    return _own(_built(function, name, description))
+
+
+def _search_tool(tools: type[Any], name: str) -> Tool[Any]:
+    return _own(_built_search(tools, name))
+
+
+# The schema of a tool takes some hundredths of a second to build and is the same each time.
+@cache
+def _built(function: Callable[..., Any], name: str | None, description: str | None) -> Tool[Any]:
+    return flat_tool(Tool(function, name=name, description=description, takes_ctx=False))
+
+
+@cache
+def _built_search(tools: type[Any], name: str) -> Tool[Any]:
+    # An unbound method has the signature that a model must see, less `self`.
+    method = MethodType(getattr(tools, name), object())
+    return flat_tool(Tool(method, name=name, takes_ctx=False), without=_FOR_CODE)
+
+
+def _own(tool: Tool[Any]) -> Tool[Any]:
+    """A copy of `tool` that a toolset may change."""
+    copied = copy(tool)
+    copied.function_schema = copy(tool.function_schema)
+    return copied
+
+
 def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
     """The tools of the given sources, those that need several of them, and `current_time`."""
     tools: list[Tool[Any]] = []
     names: set[str] = set()
     for source in sources:
         if source.search_tool not in names:
-            # An unbound method has the signature that a model must see, less `self`.
-            method = MethodType(getattr(source.tools, source.search_tool), object())
-            tools.append(flat_tool(Tool(method, name=source.search_tool, takes_ctx=False), without=_FOR_CODE))
+            tools.append(_search_tool(source.tools, source.search_tool))
             names.add(source.search_tool)
         if source.fetch_tool not in names:
             description = (
                 f"Whole records of papers found in {source.label}: full abstract, MeSH headings, linked works. "
                 "Takes references only; ask for several at once."
             )
-            tools.append(Tool(_fetch, name=source.fetch_tool, description=description, takes_ctx=False))
+            tools.append(_tool(_fetch, source.fetch_tool, description))
             names.add(source.fetch_tool)
-    tools.append(Tool(read_pmc_full_text, name=READ_TOOL, takes_ctx=False))
+    tools.append(_tool(read_pmc_full_text, READ_TOOL))
     asked = {source.name for source in sources}
     if len(asked) > 1:
-        tools.append(Tool(search_all, takes_ctx=False))
+        tools.append(_tool(search_all))
     if asked & {"pubmed", "europepmc"}:
-        tools += [Tool(find_related, takes_ctx=False), Tool(match_citations, takes_ctx=False)]
+        tools += [_tool(find_related), _tool(match_citations)]
     if "pubmed" in asked:
-        tools += [Tool(convert_ids, takes_ctx=False), Tool(lookup_mesh, takes_ctx=False)]
-    tools.append(Tool(current_time, takes_ctx=False))
-    return CustodyToolset(FunctionToolset([flat_tool(tool) for tool in tools], max_retries=TOOL_RETRIES))
+        tools += [_tool(convert_ids), _tool(lookup_mesh)]
+    tools.append(_tool(current_time))
+    return CustodyToolset(FunctionToolset(tools, max_retries=TOOL_RETRIES))
