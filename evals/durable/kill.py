@@ -8,6 +8,7 @@ import random
 import tempfile
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -19,7 +20,7 @@ import sqlalchemy as sa
 
 from evals.durable.crew import MODEL, PARENT_WORKFLOW, QUEUE, serve
 from evals.durable.model_server import MARK, ModelServer, Served, model_server
-from evals.postgres import running_postgres
+from evals.postgres import Postgres, running_postgres
 from literature_agent.durable.batch import Batch, BatchLimits
 from literature_agent.durable.book import RunBook, open_book
 from literature_agent.durable.engine import APP, VERSION, database_address, engine_of
@@ -148,9 +149,15 @@ class Crowd:
 
     def _start(self) -> tuple[Any, Any]:
         ready = self._processes.Event()
+        with warnings.catch_warnings():
+            # Where a process is forked, Python warns of its threads; the worker uses none of them.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return self._started(ready), ready
+
+    def _started(self, ready: Any) -> Any:
         process = self._processes.Process(target=serve, args=(*self._arguments, ready), daemon=True)  # type: ignore[attr-defined]  # every context has it
         process.start()
-        return process, ready
+        return process
 
     def kill_one(self) -> None:
         """Kill a worker that is ready, if it is time."""
@@ -236,25 +243,20 @@ def _committed(settings: Settings) -> dict[tuple[str, int], float]:
     schema = "" if engine.dialect.name == "sqlite" else "literature_agent."
     try:
         with engine.connect() as connection:
-            inputs = dict(
-                connection.execute(sa.text(f"SELECT workflow_uuid, inputs FROM {schema}workflow_status")).tuples().all()
-            )
-            steps = (
-                connection.execute(
-                    sa.text(
-                        f"SELECT workflow_uuid, completed_at_epoch_ms FROM {schema}operation_outputs "
-                        "WHERE function_name LIKE '%model.request%' ORDER BY workflow_uuid, function_id"
-                    )
+            rows = connection.execute(sa.text(f"SELECT workflow_uuid, inputs FROM {schema}workflow_status")).all()
+            inputs = {row[0]: str(row[1]) for row in rows}
+            steps = connection.execute(
+                sa.text(
+                    f"SELECT workflow_uuid, completed_at_epoch_ms FROM {schema}operation_outputs "
+                    "WHERE function_name LIKE '%model.request%' ORDER BY workflow_uuid, function_id"
                 )
-                .tuples()
-                .all()
-            )
+            ).all()
     finally:
         engine.dispose()
     committed: dict[tuple[str, int], float] = {}
     turns: Counter[str] = Counter()
     for run_id, completed in steps:
-        mark = (MARK.findall(str(inputs[run_id])) or ["?"])[0]
+        mark = (MARK.findall(inputs[run_id]) or ["?"])[0]
         committed[mark, turns[run_id]] = completed / 1000
         turns[run_id] += 1
     return committed
@@ -321,22 +323,23 @@ def compare(plan: Plan, calm: Outcome, disturbed: Outcome) -> Report:
 def _own_children(mark: str, said: Mapping[str, Any]) -> bool:
     number = int(mark.removeprefix("probe"))
     wanted = {f"call-{mark}-0-{place}": f"probe{number + place + 1}" for place in range(4)}
-    return said["mark"] == mark and said["children"] == wanted
+    return bool(said["mark"] == mark and said["children"] == wanted)
 
 
-def kill_trial(plan: Plan, database: str, *, context: str = "forkserver") -> Report:
+def kill_trial(plan: Plan, database: str, *, context: str = "forkserver", running: Postgres | None = None) -> Report:
     """Both passes, each over a database and a cache of its own.
 
     Args:
         plan: how large.
         database: `postgresql` (started here) or `sqlite`.
         context: how worker processes are made.
+        running: a PostgreSQL to use; None: one of its own.
     """
     with (
         tempfile.TemporaryDirectory(prefix="literature-agent-") as folder,
         SandboxServer(Corpus.packaged()) as sandbox,
         model_server() as model,
-        running_postgres() if database == "postgresql" else nullcontext() as postgres,
+        running_postgres() if database == "postgresql" and running is None else nullcontext(running) as postgres,
     ):
         passes = []
         for name, kill in (("calm", False), ("disturbed", True)):

@@ -133,13 +133,18 @@ def _opened(
 
 def _work(settings: Settings, queue: str, concurrency: int, stop: threading.Event, screen: Screen) -> int:
     """Be a worker until told to stop."""
+    from literature_agent.durable.book import open_book
     from literature_agent.durable.worker import until_input_ends, working
 
     if not sys.stdin.isatty() and os.environ.get(_ATTACHED):
         until_input_ends(stop)
-    with working(settings, queue, concurrency=concurrency):
+    with working(settings, queue, concurrency=concurrency) as runs:
+        with open_book(settings) as book:
+            for sentence in book.health().sentences()[1:]:
+                screen.note(sentence)
         screen.note(f"Working on queue {queue!r}; Ctrl-C or SIGTERM ends it after the steps on their way.")
-        stop.wait()
+        while not stop.wait(1.0):
+            runs.raise_trouble()
     return 0
 
 
@@ -154,8 +159,8 @@ def _workers(
     from literature_agent.durable.worker import Crew, working
 
     if number <= 1:
-        with working(settings, queue, concurrency=concurrency) if number else nullcontext():
-            yield lambda: None
+        with working(settings, queue, concurrency=concurrency) if number else nullcontext() as runs:
+            yield (lambda: None) if runs is None else runs.raise_trouble
         return
     command = [sys.executable, "-m", "literature_agent", "batch", "--queue", queue]
     command += ["--concurrency", str(concurrency), "--quiet"]

@@ -105,7 +105,7 @@ def resume(
 
 
 def runs(
-    action: Annotated[str, typer.Argument(help="list, cancel RUN_ID, or prune.")] = "list",
+    action: Annotated[str, typer.Argument(help="list, cancel RUN_ID, health, or prune.")] = "list",
     run_id: Annotated[str | None, typer.Argument(help="Run to cancel.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most runs to list.")] = 20,
     older_than: Annotated[
@@ -115,14 +115,17 @@ def runs(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> int:
-    """List durable runs with their state and cost, cancel one, or remove old ones."""
+    """List durable runs with their state and cost, cancel one, remove old ones, or see who is at work.
+
+    `health` ends with exit code 1 where questions wait that no living worker can take.
+    """
     require_durable()
     from literature_agent.durable.book import as_document, open_book
     from literature_agent.settings import load_settings
 
     screen = Screen(json=json, quiet=quiet, color=color_wanted(no_color))
-    if action not in ("list", "cancel", "prune"):
-        raise InvalidInputError(f"`runs {action}` is no action.", recovery="Use list, cancel RUN_ID or prune.")
+    if action not in ("list", "cancel", "health", "prune"):
+        raise InvalidInputError(f"`runs {action}` is no action.", recovery="Use list, cancel RUN_ID, health or prune.")
     if (action == "cancel") != (run_id is not None):
         raise InvalidInputError(
             "`runs cancel` takes the id of one run, the others take none.", recovery="See `literature-agent runs`."
@@ -131,6 +134,10 @@ def runs(
         if run_id is not None:
             line = book.cancel(run_id)
             _show(screen, {"run": as_document(line)}, f"Cancelled {run_id}; `resume {run_id}` would go on with it.")
+        elif action == "health":
+            health = book.health()
+            _show(screen, {**health.__dict__, "stranded": health.stranded}, "\n".join(health.sentences()))
+            return 1 if health.stranded else 0
         elif action == "prune":
             removed = book.prune(timedelta(days=older_than))
             _show(screen, {"removed": removed}, f"Removed {removed} ended runs older than {older_than:g} days.")

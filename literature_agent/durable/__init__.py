@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from literature_agent.durable.engine import DatabaseError, open_engine
-from literature_agent.durable.records import RecordRefused
+from literature_agent.durable.engine import open_engine
+from literature_agent.durable.records import DatabaseError, RecordRefused
 from literature_agent.durable.runs import DurableRuns
 
 __all__ = ["DatabaseError", "DurableRuns", "RecordRefused", "open_engine"]

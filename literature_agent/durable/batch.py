@@ -22,6 +22,7 @@ from literature_agent.durable.records import RecordRefused, check_schema
 from literature_agent.durable.runs import RUN_WORKFLOW, Job
 from literature_agent.durable.tables import BatchQuestion, Results
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
+from literature_agent.telemetry import BatchMeter
 
 _CHUNK = 20
 """Answers read at once: each can be large."""
@@ -126,6 +127,7 @@ class Batch:
     limits: BatchLimits = BatchLimits()
     version: str = VERSION
     progress: Progress = field(init=False)
+    meter: BatchMeter = field(init=False)
     dead: dict[str, DeadLetter] = field(default_factory=dict, init=False)
     _attempts: dict[str, int] = field(default_factory=dict, init=False)
     _asked: dict[str, BatchQuestion] = field(default_factory=dict, init=False)
@@ -135,6 +137,7 @@ class Batch:
 
     def __post_init__(self) -> None:
         self.progress = Progress(len(self.questions))
+        self.meter = BatchMeter(self.queue)
 
     def run(
         self,
@@ -161,6 +164,7 @@ class Batch:
             todo = self._ask(todo)
             self._collect(todo)
             self.progress.waiting = len(self._asked)
+            self.meter.depth(len(self._asked))
             tell(self.progress)
             if not todo and not self._asked:
                 return
@@ -244,8 +248,9 @@ class Batch:
             for status in self.client.list_workflows(workflow_ids=mine[start : start + _CHUNK], load_input=False):
                 question = self._asked[status.workflow_id]
                 answer, error = _outcome(status)
-                if answer is not None:
-                    self.progress.cost_usd += float((answer.get("usage") or {}).get("cost_usd") or 0.0)
+                cost = float(((answer or {}).get("usage") or {}).get("cost_usd") or 0.0)
+                self.progress.cost_usd += cost
+                self.meter.ended("error" if answer is None else answer["status"], _waited(status), cost)
                 if answer is not None and error is None:
                     rows.append(_row(question.key, answer))
                     self.progress.done += 1
@@ -274,6 +279,13 @@ class Batch:
     def _bury(self, question: BatchQuestion, error: LiteratureError, run_id: str | None = None) -> None:
         self.dead[question.key] = DeadLetter(question, error, self._attempts.get(question.key, 0), run_id)
         self.progress.failed += 1
+
+
+def _waited(status: Any) -> float | None:
+    """Seconds from asked to begun."""
+    if status.dequeued_at is None or status.created_at is None:
+        return None
+    return float(status.dequeued_at - status.created_at) / 1000
 
 
 def _parts(run_id: str) -> tuple[str, int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from dbos import DBOSClient
 from literature_agent.durable.engine import (
     APP,
     SCHEMA_NAME,
+    VERSION,
     create_tables_of_engine,
     database_address,
     engine_of,
@@ -22,7 +24,7 @@ from literature_agent.durable.engine import (
 )
 from literature_agent.durable.records import RecordRefused, RecordSerializer, no_pickles
 from literature_agent.durable.runs import RUN_WORKFLOW
-from literature_agent.durable.workers import is_alive
+from literature_agent.durable.workers import is_alive, living
 from literature_agent.errors import InvalidInputError
 from literature_agent.settings import Settings
 
@@ -57,6 +59,38 @@ class RunLine:
     why: str | None = None
     """Why it failed."""
     queue: str | None = None
+
+
+@dataclass(frozen=True)
+class Health:
+    """The state of the queues of a database."""
+
+    workers: Mapping[str, int]
+    """Version of the code -> workers that live."""
+    waiting: Mapping[str, int]
+    """Version of the code -> questions that wait for a worker of it."""
+    running: int
+    interrupted: int
+    """Runs whose process is gone: workers take them up, `resume` does for a single run."""
+
+    @property
+    def stranded(self) -> dict[str, int]:
+        """Questions that no living worker can take, by version."""
+        return {version: number for version, number in self.waiting.items() if not self.workers.get(version)}
+
+    def sentences(self) -> list[str]:
+        """The state in words."""
+        said = [
+            f"{sum(self.workers.values())} workers, {self.running} runs on their way, "
+            f"{sum(self.waiting.values())} waiting, {self.interrupted} interrupted."
+        ]
+        for version, number in self.stranded.items():
+            others = ", ".join(sorted(self.workers)) or "none"
+            said.append(
+                f"{number} questions wait for a worker of version {version}; those at work: {others}. "
+                "Start a worker of that version, or ask them again with this one."
+            )
+        return said
 
 
 class RunBook:
@@ -119,6 +153,23 @@ class RunBook:
                 return removed
             self.client.delete_workflows([status.workflow_id for status in old], delete_children=True)
             removed += len(old)
+
+    def health(self) -> Health:
+        """Who is at work, and what waits."""
+        waiting: Counter[str] = Counter(
+            status.app_version or VERSION
+            for status in self.client.list_workflows(
+                status=["ENQUEUED", "DELAYED"], load_input=False, load_output=False
+            )
+        )
+        pending = self.client.list_workflows(status="PENDING", load_input=False, load_output=False)
+        alive = {executor: is_alive(self._engine, executor) for executor in {one.executor_id for one in pending}}
+        return Health(
+            workers=living(self._engine),
+            waiting=dict(waiting),
+            running=sum(alive[one.executor_id] for one in pending),
+            interrupted=sum(not alive[one.executor_id] for one in pending),
+        )
 
     def _line(self, status: Any) -> RunLine:
         state = _STATES[status.status]

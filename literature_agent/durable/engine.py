@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,10 +15,10 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig
 from pydantic_ai.models import Model
 
-from literature_agent.durable.records import SCHEMA, RecordSerializer, no_pickles
+from literature_agent.durable.records import SCHEMA, DatabaseError, RecordSerializer, no_pickles
 from literature_agent.durable.runs import DurableRuns
 from literature_agent.durable.workers import BEAT_S, LEASE_S, Workers, new_executor_id
-from literature_agent.errors import ConfigurationError, LiteratureError
+from literature_agent.errors import ConfigurationError
 from literature_agent.settings import Settings
 
 APP = "literature-agent"
@@ -25,13 +26,7 @@ VERSION = f"{APP}-records-{SCHEMA}"
 """Names the code that may take up a run: runs are resumed by workers whose steps are the same."""
 SCHEMA_NAME = "literature_agent"
 _CONNECT_S = 5
-
-
-class DatabaseError(LiteratureError):
-    """The database of durable runs can't be used."""
-
-    def __init__(self, message: str, *, recovery: str) -> None:
-        super().__init__(message, reason="durable_unreachable", retryable=True, recovery=recovery)
+_SAY_AGAIN_S = 60.0
 
 
 @contextmanager
@@ -71,7 +66,7 @@ def open_engine(
         "application_version": version,
         "executor_id": executor_id,
         "dbos_system_schema": SCHEMA_NAME,
-        "log_level": "CRITICAL",
+        "log_level": "WARNING",
         "enable_otlp": False,
         "use_listen_notify": False,
     }
@@ -168,15 +163,28 @@ def probe(address: str) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """The engine's own log stays off the screen; what people must know is said by the commands."""
+    """The engine's own log stays off the screen, but for a database that is away: that is said in words."""
     logger = logging.getLogger("dbos")
-    before = logger.level, logger.propagate, list(logger.handlers)
-    logger.propagate = False
+    level, propagate, handlers = logger.level, logger.propagate, list(logger.handlers)
+    logger.propagate, logger.handlers = False, [_InWords()]
     try:
         yield
     finally:
-        level, logger.propagate, handlers = before
+        logger.propagate, logger.handlers = propagate, handlers
         logger.setLevel(level)
-        for handler in list(logger.handlers):
-            if handler not in handlers:
-                logger.removeHandler(handler)
+
+
+class _InWords(logging.Handler):
+    """Says that the database is away, at most once a minute; everything else ends in a typed error or a status."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._said = float("-inf")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "Database connection" not in record.getMessage() or time.monotonic() - self._said < _SAY_AGAIN_S:
+            return
+        self._said = time.monotonic()
+        logging.getLogger("literature_agent").warning(
+            "The database of durable runs does not answer; everything waits for it, and nothing recorded is lost."
+        )

@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 import pydantic_ai.exceptions
+import sqlalchemy as sa
 from dbos import _serialization
 from pydantic_ai.exceptions import AgentRunError, ModelAPIError, ModelHTTPError, UserError
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse
@@ -33,6 +34,13 @@ class RecordRefused(LiteratureError):
 
     def __init__(self, message: str, *, recovery: str) -> None:
         super().__init__(message, reason="durable_record_refused", recovery=recovery)
+
+
+class DatabaseError(LiteratureError):
+    """The database of durable runs can't be used."""
+
+    def __init__(self, message: str, *, recovery: str) -> None:
+        super().__init__(message, reason="durable_unreachable", retryable=True, recovery=recovery)
 
 
 class RecordedError(Exception):
@@ -182,7 +190,21 @@ def read_literature_error(written: Mapping[str, Any]) -> LiteratureError:
     )
 
 
+def not_recorded(refused: sa.exc.DBAPIError) -> DatabaseError:
+    """What people are told where the database took no record."""
+    why = " ".join(str(refused.orig).split())[:200]
+    return DatabaseError(
+        f"The database can't record what the run does: {why}.",
+        recovery="Make room or mend it, then go on: what was recorded before is kept.",
+    )
+
+
 def _written_error(error: BaseException) -> dict[str, Any]:
+    # Where a result could not be recorded, the engine would record that failure as the step's own end.
+    if isinstance(error, sa.exc.DBAPIError):
+        raise not_recorded(error)
+    if isinstance(error, DatabaseError):
+        raise error
     if isinstance(error, LiteratureError):
         return write_error(error)
     written: dict[str, Any] = {"type": type(error).__name__, "message": str(error)}

@@ -26,7 +26,14 @@ from pydantic_ai.models import Model, ModelRequestContext
 from literature_agent.agents.aggregator import LiteratureAggregator
 from literature_agent.agents.models import EXTRACTIVE, resolve_model
 from literature_agent.custody import Asked, Observer
-from literature_agent.durable.records import SCHEMA, check_schema, read_literature_error, write_error
+from literature_agent.durable.records import (
+    SCHEMA,
+    DatabaseError,
+    check_schema,
+    not_recorded,
+    read_literature_error,
+    write_error,
+)
 from literature_agent.durable.workers import is_alive
 from literature_agent.errors import ConfigurationError
 from literature_agent.outputs import AggregationRequest, Budget, LiteratureAggregationOutput
@@ -81,6 +88,8 @@ class DurableRuns:
         self._observers: dict[str, Observer] = {}
         self._live: dict[str, LiteratureAggregationOutput] = {}
         self._adapters: dict[Any, TypeAdapter[Any]] = {}
+        self.trouble: DatabaseError | None = None
+        """Why this process can't go on: its runs can't be recorded."""
         self._draining = False
         self._steps = 0
         self._steps_left = threading.Condition()
@@ -111,6 +120,10 @@ class DurableRuns:
             with SetWorkflowID(run_id):
                 document = await self.workflow(job.model_dump(mode="json"))
             return self._live.pop(run_id, None) or read_document(document)
+        except _Unrecorded as unrecorded:
+            raise unrecorded.error from None
+        except sa.exc.DBAPIError as refused:
+            raise not_recorded(refused) from None
         finally:
             self._observers.pop(run_id, None)
             self._live.pop(run_id, None)
@@ -192,6 +205,8 @@ class DurableRuns:
         parent = self.run_id()
         if parent is None or aggregator.model is None:
             raise ConfigurationError("A durable child needs a durable parent and a model of its own.")
+        if request.sources is None:
+            request = request.model_copy(update={"sources": tuple(source.name for source in aggregator.sources)})
         job = Job(request=request, model=_name_of(aggregator.model), budget=budget)
         run_id = f"{parent}-{call_id}"
         with SetWorkflowID(run_id):
@@ -199,6 +214,15 @@ class DurableRuns:
         return self._live.pop(run_id, None) or read_document(document)
 
     # --- ending well ---
+
+    def raise_trouble(self) -> None:
+        """Raise what keeps this process from recording, so that it ends and others take its runs up.
+
+        Raises:
+            DatabaseError: a step could not be recorded.
+        """
+        if self.trouble is not None:
+            raise self.trouble
 
     def drain(self, grace_s: float = 30.0) -> bool:
         """Begin no further step, and wait until those on their way are recorded. Not to be called in an event loop.
@@ -231,9 +255,13 @@ class DurableRuns:
         job = Job.model_validate(written)
         run_id = self.run_id()
         assert run_id is not None  # DBOS calls this as a workflow
-        output = await self._aggregator(job.model).run(
-            job.request, budget=job.budget, on_event=self._observers.get(run_id)
-        )
+        try:
+            output = await self._aggregator(job.model).run(
+                job.request, budget=job.budget, on_event=self._observers.get(run_id)
+            )
+        except (sa.exc.DBAPIError, DatabaseError) as refused:
+            self.trouble = refused if isinstance(refused, DatabaseError) else not_recorded(refused)
+            raise _Unrecorded(self.trouble) from None
         if run_id in self._observers:
             self._live[run_id] = output
         return {"schema": SCHEMA, "answer": answer_document(output)}
@@ -244,6 +272,14 @@ class DurableRuns:
                 self._models.get(model) or resolve_model(model), settings=self.settings, durability=self
             )
         return self._aggregators[model]
+
+
+class _Unrecorded(BaseException):
+    """A step could not be recorded. No `Exception`: the engine would record it as the end of the run."""
+
+    def __init__(self, error: DatabaseError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 class _Doorkeeper(AbstractCapability[Any]):

@@ -131,17 +131,16 @@ def forget(engine: sa.Engine, executor_ids: Sequence[str]) -> None:
         connection.execute(sa.delete(_WORKERS).where(_WORKERS.c.executor_id.in_(executor_ids)))
 
 
-def living(engine: sa.Engine, lease_s: float = LEASE_S) -> int:
-    """Number of workers that beat."""
+def living(engine: sa.Engine, lease_s: float = LEASE_S) -> dict[str, int]:
+    """Workers that beat, counted by the version of their code."""
     create_tables(engine)
     with engine.begin() as connection:
-        return int(
-            connection.execute(
-                sa.select(sa.func.count())
-                .select_from(_WORKERS)
-                .where(_WORKERS.c.shares, _WORKERS.c.beat_at >= _now(connection) - lease_s)
-            ).scalar_one()
+        found = connection.execute(
+            sa.select(_WORKERS.c.version, sa.func.count())
+            .where(_WORKERS.c.shares, _WORKERS.c.beat_at >= _now(connection) - lease_s)
+            .group_by(_WORKERS.c.version)
         )
+        return {row[0]: row[1] for row in found}
 
 
 def _ended_here(executor_id: str) -> bool:

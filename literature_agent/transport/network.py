@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
-from opentelemetry import trace
+from opentelemetry import metrics, trace
 from opentelemetry.instrumentation.utils import suppress_http_instrumentation
 
 from literature_agent.errors import ConfigurationError
@@ -92,6 +92,11 @@ class DirectOrProxied(httpx.AsyncBaseTransport):
             await way.aclose()
 
 
+def _request_counter() -> metrics.Counter:
+    """Requests sent, by source and status of the answer (429: too many); 0 where none came."""
+    return metrics.get_meter("literature_agent").create_counter("literature_agent.http.requests", unit="{request}")
+
+
 @dataclass(frozen=True)
 class Wire:
     """What every exchange of one transport has in common."""
@@ -102,6 +107,7 @@ class Wire:
     """Longest wait for the next part of a body, seconds."""
     max_body: int
     """Cap of a decoded body, bytes."""
+    requests: metrics.Counter = field(default_factory=_request_counter)
 
     async def exchange(
         self,
@@ -162,7 +168,9 @@ class Wire:
                 span.set_attributes(
                     {"http.response.status_code": answer.status, "http.response.body.size": len(answer.body)}
                 )
+                self.requests.add(1, {"source": marks.get("literature.source", ""), "status": answer.status})
                 return answer
+            self.requests.add(1, {"source": marks.get("literature.source", ""), "status": 0})
             span.set_attribute("error.type", str(fault) or type(fault).__name__)
             # Raised here and not above: the errors of httpx hold the request, and with it the key (K118).
             raise fault

@@ -1,0 +1,123 @@
+"""What goes wrong around a durable run is said in a sentence, and nothing recorded is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from dbos._dbos import _get_dbos_instance
+from pydantic import SecretStr
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from literature_agent.durable import DatabaseError, open_engine
+from literature_agent.durable.batch import Batch
+from literature_agent.durable.book import open_book
+from literature_agent.durable.engine import VERSION
+from literature_agent.durable.single import resume
+from literature_agent.durable.tables import Results, read_questions
+from literature_agent.durable.worker import working
+from literature_agent.errors import ConfigurationError, InvalidInputError
+from literature_agent.outputs import AggregationRequest, Budget
+from literature_agent.settings import Settings
+from tests.durable.conftest import QUESTION, Counting, short_reply
+
+REQUEST = AggregationRequest(question=QUESTION, sources=("pubmed",))
+
+
+def test_a_database_that_is_down_at_the_start_is_named_without_its_password(settings: Settings, tmp_path: Path) -> None:
+    address = f"postgresql://me:secret-word@/runs?host={tmp_path}"
+    down = settings.model_copy(update={"database_url": SecretStr(address)})
+    with pytest.raises(DatabaseError, match=r"The database 'runs' at .* does not answer") as refused, open_engine(down):
+        pass
+    assert "secret-word" not in f"{refused.value} {refused.value.recovery}"
+    assert refused.value.retryable
+
+
+def test_a_file_that_can_not_be_a_database_is_refused(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "runs.sqlite").write_text("not a database, but long enough to be looked at" * 20, encoding="utf-8")
+    broken = settings.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path / 'runs.sqlite'}")})
+    with pytest.raises(DatabaseError, match="can't be used: file is not a database"), open_engine(broken):
+        pass
+
+
+def test_a_database_of_another_kind_is_refused(settings: Settings) -> None:
+    other = settings.model_copy(update={"database_url": SecretStr("mysql://me:secret-word@host/x")})
+    with pytest.raises(ConfigurationError, match="names a 'mysql' database"), open_engine(other):
+        pass
+
+
+def test_a_run_of_another_version_is_left_alone_and_its_worker_named(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings = at(None)
+    questions = tmp_path / "q.jsonl"
+    questions.write_text('{"id": "a", "question": "Metformin?"}\n', encoding="utf-8")
+    model = {"short": FunctionModel(short_reply)}
+    with open_book(settings) as book, working(settings, "q", concurrency=1, models=model, version="newer", poll_s=0.05):
+        read = read_questions(questions, Budget())
+        batch = Batch(book.client, "b", "q", read, Results(tmp_path / "out.jsonl"), "short")
+        assert batch._ask(batch._open()) == []
+        [said] = book.health().sentences()[1:]
+        assert f"1 questions wait for a worker of version {VERSION}; those at work: newer." in said
+        assert book.line("b/a/1").state == "waiting"
+    with pytest.raises(ConfigurationError, match="was begun by"):
+        _as_version(settings, tmp_path, "b/a/1")
+
+
+def _as_version(settings: Settings, tmp_path: Path, run_id: str) -> None:
+    with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+        database.execute("UPDATE workflow_status SET application_version = 'older'")
+    database.close()
+    resume(run_id, settings=settings)
+
+
+async def test_a_full_disk_ends_the_run_in_words_and_it_goes_on_when_there_is_room(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings, model = at(None), Counting(FunctionModel(short_reply))
+    with open_engine(settings, models={"counting": model}) as runs:
+        # SQLite itself says that the disk is full where a file may have no more pages.
+        pages = (tmp_path / "runs.sqlite").stat().st_size // 4096
+        sa.event.listen(
+            _get_dbos_instance()._sys_db.engine,
+            "checkout",
+            lambda connection, *_: connection.execute(f"PRAGMA max_page_count={pages + 4}"),
+        )
+        with pytest.raises(DatabaseError, match="can't record what the run does: database or disk is full"):
+            await runs.run(REQUEST, run_id="full", model="counting")
+    before = model.requests
+    with open_book(settings) as book:
+        assert book.line("full").state in ("running", "interrupted")
+    answer = await asyncio.to_thread(resume, "full", settings=settings, models={"counting": model})
+    assert answer.status == "complete"
+    assert model.requests <= before + 2
+
+
+async def test_a_database_lost_in_the_middle_is_waited_for(
+    at: Callable[[str | None], Settings], postgres_url: str
+) -> None:
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        return short_reply(messages, info)
+
+    model = Counting(FunctionModel(reply))
+    with open_engine(at(postgres_url), models={"counting": model}) as runs:
+        answer = await runs.run(REQUEST, run_id="lost", model="counting")
+    assert (answer.status, model.requests) == ("complete", 2)
+
+
+def test_an_unknown_run_is_refused(at: Callable[[str | None], Settings]) -> None:
+    with pytest.raises(InvalidInputError, match="No run has the id 'nope'"):
+        resume("nope", settings=at(None))
+    with open_book(at(None)) as book, pytest.raises(InvalidInputError, match="No run has the id 'nope'"):
+        book.cancel("nope")
