@@ -53,10 +53,11 @@ def batch(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Answer many questions, and survive a crash: the same command goes on where it was.
+    """Answer the questions of a file, and survive a crash.
 
-    Every answer has one row in --out. What got none is listed, with its reason, in a file beside it that can be given
-    as questions again; the same command asks only those again. Exit code 3 if some got no answer.
+    The same command goes on where it was. Every answer has one row in --out. What got none is listed, with its reason,
+    in a file beside it that can be given as questions again; the same command asks only those again. Exit code 3 if
+    some got no answer.
     """
     require_durable()
     from literature_agent.durable.batch import letters_file, write_letters

@@ -77,9 +77,9 @@ def resume(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Go on with a durable run where it was, and give its answer; that of an ended run is shown again.
+    """Go on with a durable run, or show its answer again.
 
-    No model request is paid for twice whose answer was recorded.
+    It goes on where it was. No model request is paid for twice whose answer was recorded.
     """
     require_durable()
     from literature_agent.cli.run import EXIT_CODES, write_answer
@@ -115,9 +115,10 @@ def runs(
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> int:
-    """List durable runs with their state and cost, cancel one, remove old ones, or see who is at work.
+    """List durable runs, cancel one, or remove old ones.
 
-    `health` ends with exit code 1 where questions wait that no living worker can take.
+    Shows their state and cost, and with `health` who is at work; that ends with exit code 1 where questions wait that
+    no living worker can take.
     """
     require_durable()
     from literature_agent.durable.book import as_document, open_book
