@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
@@ -181,9 +180,6 @@ def _pace(settings: Settings, offline: bool) -> Finding:
             store.change("doctor", time.time, lambda kept: None)
     except LiteratureError as refused:
         return Finding(name, "wrong", f"{refused.message} Nothing can be sent.", refused.recovery)
-    except (OSError, sqlite3.Error) as fault:
-        todo = f"Correct {_PREFIX}RATE_LIMIT_STORE."
-        return Finding(name, "wrong", f"{store.where} cannot be used ({type(fault).__name__}).", todo)
     if is_database:
         reached = "was not asked" if offline else "answers"
         return Finding(name, "ok", f"Shared by all who use the {store.where}, which {reached}.")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, SourceError
 from literature_agent.settings import Settings
 from literature_agent.transport.postgres import Database, database, is_postgres
 
@@ -101,6 +101,19 @@ class FilePaceStore:
         self.where = str(path)
 
     def change(self, name: str, time: Callable[[], float], work: Callable[[Kept], R]) -> R:
+        try:
+            return self._changed(name, time, work)
+        except TimeoutError:  # of `work`; it is an OSError
+            raise
+        except (OSError, sqlite3.Error) as fault:
+            kind = type(fault).__name__
+        raise SourceError(
+            f"The file {self._path} that the pace is kept in cannot be used ({kind}).",
+            reason="request_unreachable",
+            recovery="Set LITERATURE_AGENT_CACHE_DIR or LITERATURE_AGENT_RATE_LIMIT_STORE to a place of yours.",
+        )
+
+    def _changed(self, name: str, time: Callable[[], float], work: Callable[[Kept], R]) -> R:
         if not self._path.exists():
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Opened plainly only while new: closing a plain handle drops SQLite's locks on the same file.
@@ -150,7 +163,6 @@ class _ShareIfPossible:
     """The file, or this process alone where the file cannot be used (read-only home, damaged file)."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self._store: PaceStore = FilePaceStore(path)
 
     @property
@@ -168,15 +180,9 @@ class _ShareIfPossible:
     def change(self, name: str, time: Callable[[], float], work: Callable[[Kept], R]) -> R:
         try:
             return self._store.change(name, time, work)
-        except TimeoutError:  # the caller's own, and an OSError
-            raise
-        except (OSError, sqlite3.Error) as fault:
+        except SourceError as fault:
             if self._store.shared:
-                _log.warning(
-                    "The pace is not shared with other processes: %s cannot be used (%s).",
-                    self._path,
-                    type(fault).__name__,
-                )
+                _log.warning("The pace is not shared with other processes. %s", fault.message)
                 self._store = _OF_THIS_PROCESS
             return self._store.change(name, time, work)
 

@@ -318,6 +318,20 @@ def test_a_sqlite_address_names_the_file(tmp_path: Path) -> None:
     assert (tmp_path / "own.sqlite3").is_file()
 
 
+async def test_a_named_file_that_cannot_be_used_lets_nothing_out(
+    ask: Request, wire: Callable[..., Wire], open_transport: Callable[..., Transport], tmp_path: Path
+) -> None:
+    """Whoever names a file wants it shared; without it nobody would keep the limit."""
+    (tmp_path / "file").write_bytes(b"")
+    replies = wire(OK)
+    store = pace_store(Settings(rate_limit_store=f"sqlite:///{tmp_path / 'file' / 'pace.sqlite3'}"))
+    async with open_transport(replies, store=store) as transport:
+        with pytest.raises(SourceError, match=r"pace\.sqlite3.*cannot be used") as failed:
+            await transport.send(ask, body)
+    assert failed.value.reason == "pubmed_unreachable"
+    assert replies.requests == []
+
+
 def test_an_unknown_store_is_refused_by_name() -> None:
     with pytest.raises(ConfigurationError, match="RATE_LIMIT_STORE"):
         Transport(Settings(rate_limit_store="redis://host"))
