@@ -113,6 +113,7 @@ def read_papers(name: str, content: bytes) -> Iterator[Paper]:
     else:
         root = ET.fromstring(content)
         yield from (_pubmed(article) for article in root.iter("PubmedArticle"))
+        yield from (_book(document) for document in root.iter("BookDocument"))
         if root.tag.rpartition("}")[2] in ("article", "pmc-articleset"):
             yield from (_jats(article) for article in root.iter("article"))
 
@@ -193,6 +194,17 @@ def _pubmed(article: ET.Element) -> Paper:
         journal=_inside(article.find(".//Journal/Title")).strip(),
         retracted=bool(types & _RETRACTED) or any(kind == "retractionin" for kind, _ in links),
         versions=_names(*(number for kind, number in links if kind in _VERSIONS)),
+    )
+
+
+def _book(document: ET.Element) -> Paper:
+    ids = {one.get("IdType", ""): one.text or "" for one in document.findall("ArticleIdList/ArticleId")}
+    title = _inside(document.find("ArticleTitle")) or _inside(document.find("Book/BookTitle"))
+    passages = [_inside(part) for part in document.findall(".//AbstractText")]
+    return Paper(
+        names=_names(document.findtext("PMID"), ids.get("doi"), ids.get("pmc")),
+        title=plain(title),
+        texts=(" ".join([title, *passages]), *passages),
     )
 
 

@@ -27,6 +27,7 @@ from evals.cases import Ask
 from evals.outcome import Outcome, Said, SeenWork, keys_in
 from evals.upstream import Aggregator, Upstream
 from literature_agent import ArtifactRegistry, Budget, LiteratureAggregationOutput
+from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.models import resolve_model
 
 
@@ -79,7 +80,9 @@ class Recorder(WrapperModel):
                 text = part.content if isinstance(part.content, str) else str(part.content)
                 yield Said(kind="prompt", text=text, turn=self._turn, at_s=self._at())
             elif isinstance(part, ToolReturnPart):
-                kind: Any = "failure" if part.outcome == "failed" else "result"
+                # A call or answer that is to be mended comes back as the return of its call.
+                mend = part.outcome == "retried" or part.tool_name == OUTPUT_TOOL
+                kind: Any = "correction" if mend else "failure" if part.outcome == "failed" else "result"
                 yield Said(
                     kind=kind,
                     text=part.content if isinstance(part.content, str) else part.model_response_str(),

@@ -4,7 +4,9 @@ Each takes an `EvaluatorContext` whose output is an `evals.outcome.Outcome` and 
 `evals.cases.Expected`, and gives named values with a reason. Judgement rests on the corpus files and the transcript.
 """
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from pydantic_evals.evaluators import EvaluationReason, Evaluator, EvaluatorContext
@@ -28,6 +30,7 @@ from evals.evaluators.integrity import (
 from evals.evaluators.metrics import METRICS, Metric, metric
 from evals.evaluators.retrieval import Retrieval, Searching
 from evals.outcome import Outcome
+from literature_agent.agents.sync import run_in_own_loop
 
 STANDARD: tuple[type[Evaluator[Ask, Any, About]], ...] = (
     *INTEGRITY,
@@ -44,13 +47,17 @@ def standard() -> list[Evaluator[Ask, Any, About]]:
     return [evaluator() for evaluator in STANDARD]
 
 
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
+
+
 def score(
     outcome: Outcome,
     expected: Expected | None = None,
     about: About | None = None,
     evaluators: Sequence[Evaluator[Ask, Any, About]] = (),
 ) -> dict[str, EvaluationReason]:
-    """Value and reason of every evaluator that needs no waiting (`STANDARD` if none are given), for any harness."""
+    """Value and reason of every evaluator (`STANDARD` if none are given), for any harness; works inside a loop too."""
     context: EvaluatorContext[Ask, Any, About] = EvaluatorContext(
         name=outcome.case,
         inputs=Ask(question=str(outcome.output.get("question") or "")),
@@ -64,7 +71,9 @@ def score(
     )
     found: dict[str, EvaluationReason] = {}
     for evaluator in evaluators or standard():
-        result = evaluator.evaluate_sync(context)
+        result: Any = evaluator.evaluate(context)
+        if inspect.isawaitable(result):
+            result = run_in_own_loop(partial(_awaited, result))
         if isinstance(result, Mapping):
             found.update({name: one for name, one in result.items() if isinstance(one, EvaluationReason)})
     return found

@@ -1,0 +1,102 @@
+"""The page of a run in a real browser: figures, cases and transcripts are there, and it asks no network."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from evals.harness import Plan, run
+from evals.outcome import Outcome
+from evals.page import write_comparison, write_page
+from evals.report import compare
+
+from .test_harness import Answers, ten
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+PLACES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Without the background services, which ask the network and find none where tests run.
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+
+
+def _missing(reason: str) -> None:
+    if os.environ.get("REQUIRE_BROWSER"):
+        pytest.fail(f"REQUIRE_BROWSER is set and {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("the extra `browser` (playwright) is not installed")
+    program = next((path for name in PLACES if (path := shutil.which(name))), None)
+    if program is None:
+        _missing(f"no Chromium is installed ({', '.join(PLACES)})")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield started
+        started.close()
+
+
+def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, good: Outcome, tmp_path: Path) -> None:
+    reports = []
+    for name, raising in (("a", (1,)), ("b", ())):
+        (tmp_path / name).mkdir()
+        made = run(Plan(loaded=ten(count=3), out=tmp_path / name), Answers(good, raising=raising))
+        # Playwright's own loop runs in this thread.
+        with ThreadPoolExecutor(1) as other:
+            reports.append(other.submit(asyncio.run, made).result())
+    write_page(reports[0], tmp_path / "a")
+    diff = tmp_path / "diff.html"
+    diff.write_text(write_comparison(*reports, compare(*reports)), encoding="utf-8")
+
+    trouble: list[str] = []
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(10_000)
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", lambda request: trouble.append(request.url) if request.url.startswith("http") else None)
+    page.goto((tmp_path / "a" / "report.html").as_uri())
+
+    assert page.locator("svg rect.bar").count() >= 12
+    assert page.locator("svg circle.dot").count() == 3
+    assert page.locator("svg circle.dot.failed").count() == 1
+    assert page.locator("details.case").count() == 3
+
+    page.locator('circle[data-go="case-0"]').press("Enter")
+    first = page.locator('details.case[data-case="case-0"]')
+    first.locator(".said.call").first.wait_for()
+    shown = first.locator(".transcript").inner_text()
+    assert "search_pubmed" in shown
+    assert "submit_answer" in shown
+
+    page.get_by_label("Show").select_option("failed")
+    assert page.locator("details.case:visible").count() == 1
+    assert "1 of 3 shown" in page.locator("#count").inner_text()
+    page.get_by_label("Show").select_option("all")
+    page.get_by_label("Words").fill("Question 2")
+    assert page.locator("details.case:visible").count() == 1
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    page.goto(diff.as_uri())
+    assert page.locator("svg circle.dot.better").count() >= 5
+    assert page.get_by_role("heading", name="Cases that moved most").is_visible()
+    page.close()
+    assert trouble == []
