@@ -62,6 +62,13 @@ class LiveView:
             yield self
 
     def __call__(self, event: Event) -> None:
+        # A line printed while the thread of `Live` draws would leave one behind that nothing wipes: `print` works out
+        # what to wipe under this lock, but writes after it.
+        with self._live._lock:
+            self._tell(event)
+            self._live.refresh()
+
+    def _tell(self, event: Event) -> None:
         while self.notes:
             self.console.print(Text(one_line(self.notes.pop(0))))
         text = one_line(event.text)
@@ -82,7 +89,6 @@ class LiveView:
             source, _, rest = text.partition(": ") if event.source else ("", "", text)
             self._print("·", "blue", source, rest)
             self._step = text if event.kind in ("started", "repair_asked") else self._step
-        self._live.refresh()
 
     def _print(self, sign: str, colour: str, source: str, told: str) -> None:
         self.console.print(self._line(Text(self._sign(sign), style=colour), source, told, self._elapsed()))

@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -49,14 +50,14 @@ class Screen:
     def note(self, sentence: str) -> None:
         """Something worth knowing beside the result, on stderr; not with `--quiet`, nor if it is empty."""
         if sentence and not self.quiet:
-            _write(sys.stderr, _safe(sentence) + "\n")
+            _write(sys.stderr, _fitted(_safe(sentence)) + "\n")
 
     def error(self, error: LiteratureError) -> None:
         """Why the command failed: in JSON mode as a document on stdout, else one line on stderr."""
         if self.json:
             self.document(error_document(error))
         else:
-            _write(sys.stderr, f"Error: {_safe(sentence_of(error))}\n")
+            _write(sys.stderr, _fitted(f"Error: {_safe(sentence_of(error))}") + "\n")
 
     @contextmanager
     def progress(self, *notes: str) -> Iterator[Callable[[Event], None]]:
@@ -145,6 +146,14 @@ def _safe(text: str) -> str:
     from literature_agent.render import one_line
 
     return one_line(text)
+
+
+def _fitted(text: str) -> str:
+    """On a terminal the text broken between words; elsewhere one line, for programs that read lines."""
+    if not sys.stderr.isatty():
+        return text
+    columns = shutil.get_terminal_size().columns
+    return textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
 
 
 def _write(stream: IO[str], text: str) -> None:
