@@ -3,10 +3,10 @@ references."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from literature_agent.agents.citations import PastedCitation, pasted_citations
 from literature_agent.custody import Custody
 from literature_agent.ids import FoundIdentifier, find_identifiers
 from literature_agent.results import CitationMatch
@@ -15,16 +15,6 @@ from literature_agent.sources import Source
 # Kinds that name a record of a source; an address or a registry number of another registry does not.
 _RECORDS = ("pmid", "pmcid", "doi", "nct", "ppr")
 MOST_IDENTIFIERS = 50
-MOST_CITATIONS = 25
-
-_NUMBERING = re.compile(r"^\s*(?:[-*•]\s+|\[?\d{1,3}[\].)]\s*)?")
-_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-# Volume and page as references end: `383(2):120-9`, `12(3), 45-67`.
-_LOCATOR = re.compile(
-    r"\b\d{1,4}(?:\s?\([^()]{1,12}\))?\s?:\s?[A-Za-z]?\d{1,7}|\b\d{1,4}\s?\([^()]{1,12}\),\s?[A-Za-z]?\d{1,7}"
-)
-_PARTED = re.compile(r"[.,;] ")
-_CITATION_LENGTHS = range(40, 800)
 
 
 @dataclass(frozen=True)
@@ -39,7 +29,7 @@ class Opened:
 
 async def open_door(custody: Custody, question: str) -> Opened:
     """Resolve the identifiers in `question`, write their references in their place, and check pasted citations."""
-    checked, doubts = await _checked_citations(custody, question)
+    question, checked, doubts = await _checked_citations(custody, question)
     found = [each for each in find_identifiers(question) if each.kind in _RECORDS][:MOST_IDENTIFIERS]
     if not found:
         return Opened(question, checked, doubts)
@@ -59,32 +49,33 @@ async def open_door(custody: Custody, question: str) -> Opened:
         else:
             why = failed.get(each.value, "no source that was asked has it")
             unresolved.append(f"{each.value} in the question was not resolved: {why}.")
-            question = question[: each.start] + "[an identifier that could not be resolved]" + question[each.end :]
+            question = question[: each.start] + "[identifier not resolved]" + question[each.end :]
     return Opened(question, tuple(given), (*doubts, *dict.fromkeys(reversed(unresolved))))
 
 
-def pasted_citations(question: str) -> list[str]:
-    """Lines of the question that are citations: of the length of one, in several parts, with year, volume and page."""
-    lines = (_NUMBERING.sub("", line).strip() for line in question.splitlines())
-    return [line for line in lines if _is_citation(line)][:MOST_CITATIONS]
-
-
-def _is_citation(line: str) -> bool:
-    if len(line) not in _CITATION_LENGTHS or line.endswith("?") or len(_PARTED.findall(line)) < 2:
-        return False
-    return _YEAR.search(line) is not None and _LOCATOR.search(line) is not None
-
-
-async def _checked_citations(custody: Custody, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The view of the citations as checked, and a sentence for each that is not as cited."""
+async def _checked_citations(custody: Custody, question: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """The question with references in place of the citations that were found, the view of all of them as checked, and
+    a sentence for each that is not as cited."""
     citations = pasted_citations(question)
     if not citations or not {"pubmed", "europepmc"} & {source.name for source in custody.sources}:
-        return (), ()
-    text, matches, problem = await custody.check_citations(citations)
+        return question, (), ()
+    text, matches, problem = await custody.check_citations([citation.text for citation in citations])
     if problem:
-        return (), (f"The citations in the question were not checked: {problem}",)
+        return question, (), (f"The citations in the question were not checked: {problem}",)
+    question = _with_references(custody, question, citations, matches)
     doubts = [_doubt(number, match) for number, match in enumerate(matches, start=1)]
-    return (text,), tuple(doubt for doubt in doubts if doubt)
+    return question, (text,), tuple(doubt for doubt in doubts if doubt)
+
+
+def _with_references(
+    custody: Custody, question: str, citations: Sequence[PastedCitation], matches: Sequence[CitationMatch]
+) -> str:
+    """What was not found stays as it was pasted: its words may help to find it."""
+    for number, (citation, match) in reversed(list(enumerate(zip(citations, matches, strict=True), start=1))):
+        reference = None if match.artifact is None else custody.registry.work_of(match.artifact)
+        if reference is not None:
+            question = f"{question[: citation.start]}[citation {number}] {reference}{question[citation.end :]}"
+    return question
 
 
 def _doubt(number: int, match: CitationMatch) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
+from literature_agent.agents.citations import pasted_citations
 from literature_agent.agents.words import (
     STOP_WORDS,
     bare,
@@ -85,8 +86,12 @@ def content_words(question: str) -> list[str]:
 
 
 def _without_identifiers(question: str) -> str:
-    """The question without identifiers, references and field tags, which no word search should hold."""
-    text = re.sub(r"«[^«»]{0,80}»|\[[A-Za-z/ :~\d-]{1,30}\]", " ", question[:_LONGEST_QUESTION])
+    """The question without pasted citations, identifiers, references and field tags, which no word search should
+    hold."""
+    text = question[:_LONGEST_QUESTION]
+    for citation in reversed(pasted_citations(text)):
+        text = f"{text[: citation.start]} {text[citation.end :]}"
+    text = re.sub(r"«[^«»]{0,80}»|\[[A-Za-z/ :~\d-]{1,30}\]", " ", text)
     at, kept = 0, []
     for found in find_identifiers(text):
         kept.append(text[at : found.start])

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings, fetch, search
-from literature_agent.agents.door import pasted_citations
+from literature_agent.agents.citations import pasted_citations
+from literature_agent.agents.plan import plan_question
 from literature_agent.artifacts import DetailedArticle, PubMedArticle
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
@@ -92,6 +93,10 @@ async def test_a_pasted_reference_list_is_checked_before_the_model_is_asked(
     assert "Citation 1: matched: «artifact:link:cite~" in heard
     assert "Citation 2: miscited: «artifact:link:cite~" in heard
     assert "Citation 3: unknown" in heard
+    asked = heard[: heard.index("</question>")]
+    assert "\n[citation 1] «artifact:link:cite~" in asked
+    assert str(paper.journal) not in asked
+    assert "3. Stranger Q" in asked
     assert "Citation 2 in the question is miscited; the record differs in: year." in output.limitations
     assert any(sentence.startswith("Citation 3 in the question is unknown") for sentence in output.limitations)
     assert output.status == "complete"
@@ -107,3 +112,10 @@ async def test_a_pasted_reference_list_is_checked_before_the_model_is_asked(
 )
 def test_a_question_is_no_citation(line: str) -> None:
     assert pasted_citations(line) == []
+
+
+def test_a_pasted_citation_gives_no_search_words() -> None:
+    citation = "Stranger Q, Nobody P. A paper about zebrafish. J Synth Med. 2019;12(3):45-67."
+    assert plan_question(f"Does metformin slow cognitive decline?\n1. {citation}") == plan_question(
+        "Does metformin slow cognitive decline?"
+    )
