@@ -268,7 +268,7 @@ async def test_a_deadline_gives_what_was_found(settings: Settings, sandbox: Sand
         sandbox.faults.set("eutils", "slow", seconds=20)
         return SEARCH
 
-    output = await run(scripted_model(SEARCH, slow), settings, budget=Budget(deadline_s=1.5))
+    output = await run(scripted_model(SEARCH, slow), settings, budget=Budget(deadline_s=3))
     assert output.status == "partial"
     assert output.relevant_articles != ()
     assert output.duration_s < 10

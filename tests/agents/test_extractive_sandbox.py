@@ -51,7 +51,7 @@ async def test_what_was_retracted_or_is_under_concern_is_never_relied_on(questio
 
 async def test_nothing_found_is_no_evidence(settings: Settings) -> None:
     """K079."""
-    output = await answer("Does xylophone music attract quasars?", settings)
+    output = await answer("Do xylophones hypnotise quasars?", settings)
     assert output.status == "no_evidence"
     assert output.relevant_articles == ()
 
