@@ -108,7 +108,7 @@ async def test_a_hung_child_does_not_use_up_the_parents_time(settings: Settings,
         return "done"
 
     parent = parent_of(LiteratureAggregator(scripted_model(child), settings=settings), scripted_model(asks(1), answer))
-    result = await parent.run("Ask.", timeout=4)
+    result = await parent.run("Ask.", timeout=6)
     assert result.output == "done"
     assert "deadline" in heard[0]
 
