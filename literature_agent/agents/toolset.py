@@ -174,7 +174,7 @@ def _tool(function: Callable[..., Any], name: str | None = None, description: st
     return _own(_built(function, name, description))
 
 
-def _search_tool(tools: type[Any], name: str) -> Tool[Any]:
+def _search_tool(tools: Any, name: str) -> Tool[Any]:
     return _own(_built_search(tools, name))
 
 
@@ -185,7 +185,7 @@ def _built(function: Callable[..., Any], name: str | None, description: str | No
 
 
 @cache
-def _built_search(tools: type[Any], name: str) -> Tool[Any]:
+def _built_search(tools: Any, name: str) -> Tool[Any]:
     # An unbound method has the signature that a model must see, less `self`.
     method = MethodType(getattr(tools, name), object())
     return flat_tool(Tool(method, name=name, takes_ctx=False), without=_FOR_CODE)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
 
 from literature_agent.sandbox.pubmed_fields import (
@@ -192,7 +192,7 @@ class _Search:
             self.phrases_ignored.extend(word for word in ignored if word)
         return join([("AND", part) for part in parts])
 
-    def _heading_at(self, words: Sequence[str], at: int, headings: frozenset[str]) -> int:
+    def _heading_at(self, words: Sequence[str], at: int, headings: Set[str]) -> int:
         for length in range(min(_LONGEST_HEADING, len(words) - at), 0, -1):
             run = words[at : at + length]
             if not any("*" in word for word in run) and plain(" ".join(run)) in headings:
