@@ -50,8 +50,7 @@ def print_report(report: Report, console: Console) -> None:
         for summary in inside:
             one = metric(summary.name)
             table.add_row(
-                f"  {summary.name}",
-                f"{one.label}{ {'high': ' ↑', 'low': ' ↓', '': ''}[one.better] }",
+                f"  {summary.name} {ARROWS[one.better]}",
                 figure(summary.mean, one),
                 f"{figure(summary.low, one)} to {figure(summary.high, one)}",
                 str(summary.cases),
