@@ -75,7 +75,8 @@ def test_failed_cases_stay_in_the_denominator_at_the_worst_value(good: Outcome, 
     """K128."""
     report = ran(tmp_path / "run", Answers(good, hanging=(1, 2)))
     recall = report.summarise("recall@10")
-    assert (recall.mean, recall.cases, recall.failed) == (pytest.approx(0.8), 10, 2)
+    assert recall.mean == pytest.approx(0.8)
+    assert (recall.cases, recall.failed) == (10, 2)
     assert report.summarise("fabricated_reference_rate").mean == pytest.approx(0.2)
     assert report.summarise("quote_pass_rate").mean == pytest.approx(0.8)
     assert report.summarise("searches").cases == 8

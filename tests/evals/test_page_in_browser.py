@@ -63,7 +63,7 @@ def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, go
             reports.append(other.submit(asyncio.run, made).result())
     write_page(reports[0], tmp_path / "a")
     diff = tmp_path / "diff.html"
-    diff.write_text(write_comparison(*reports, compare(*reports)), encoding="utf-8")
+    diff.write_text(write_comparison(reports[0], reports[1], compare(reports[0], reports[1])), encoding="utf-8")
 
     trouble: list[str] = []
     page = browser.new_page(viewport={"width": 1280, "height": 900})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from functools import partial
 from typing import Any
 
 import pytest
@@ -77,10 +78,14 @@ def behaves(outcome: Outcome, wanted: About) -> bool:
     return values(outcome, None, wanted)["behaviour"] == 1
 
 
+def _set_status(status: str, output: dict[str, Any]) -> None:
+    output["status"] = status
+
+
 def test_required_statuses(good: Outcome) -> None:
     for status in ("no_evidence", "partial", "failed"):
         assert not behaves(good, about(status))
-        assert behaves(changed(good, lambda output, status=status: output.update(status=status)), about(status))
+        assert behaves(changed(good, partial(_set_status, status)), about(status))
 
 
 def listing(good: Outcome, *articles: dict[str, Any], limitations: tuple[str, ...] = ()) -> Outcome:
