@@ -32,7 +32,15 @@ def main(arguments: list[str]) -> int:
         return _print(figures, [] if figures["times as much"] <= 1.1 else ["memory grew by more than 10 %"])
     if given.trial == "overhead":
         return _print(overhead(given.questions), [])
-    plan = Plan(given.questions, given.parents, given.workers, given.concurrency, given.every, given.limit, given.seed)
+    plan = Plan(
+        questions=given.questions,
+        parents=given.parents,
+        workers=given.workers,
+        concurrency=given.concurrency,
+        kill_every_s=given.every,
+        limit_s=given.limit,
+        seed=given.seed,
+    )
     if given.database == "sqlite":
         plan = replace(plan, workers=1)
     report = kill_trial(plan, given.database)

@@ -41,6 +41,7 @@ class Plan:
     workers: int = 3
     concurrency: int = 4
     kill_every_s: float = 4.0
+    most_kills: int = 1_000_000
     limit_s: float = 3600.0
     seed: int = 1
 
@@ -163,6 +164,8 @@ class Crowd:
         """Kill a worker that is ready, if it is time."""
         up = [place for place, (_, ready) in enumerate(self.workers) if ready.is_set()]
         if not up or time.monotonic() - self._last < self._plan.kill_every_s:
+            return
+        if self._outcome.kills >= self._plan.most_kills:
             return
         place = self._chance.choice(up)
         process, _ = self.workers[place]

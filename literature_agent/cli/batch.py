@@ -118,8 +118,8 @@ def _opened(
 
     named = model or settings.model or EXTRACTIVE
     resolve_model(named)
-    read = read_questions(questions, Budget(**{name: value for name, value in budget.items() if value is not None}))
     results = Results(out)
+    read = read_questions(questions, Budget(**{name: value for name, value in budget.items() if value is not None}))
     with open_book(settings) as book:
         yield Batch(
             client=book.client,

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from literature_agent.telemetry import BatchMeter
 
 _CHUNK = 20
 """Answers read at once: each can be large."""
+_CLOCKS_DIFFER_S = 120.0
 _ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
@@ -132,6 +134,7 @@ class Batch:
     _attempts: dict[str, int] = field(default_factory=dict, init=False)
     _asked: dict[str, BatchQuestion] = field(default_factory=dict, init=False)
     """Run id -> question, of those on their way."""
+    _since: str | None = field(default=None, init=False)
     _before: dict[str, int] = field(default_factory=dict, init=False)
     """Attempts made by earlier calls, which do not count against the retries of this one."""
 
@@ -240,8 +243,16 @@ class Batch:
 
     def _collect(self, todo: list[BatchQuestion]) -> None:
         ended = self.client.list_workflows(
-            workflow_id_prefix=f"{self.name}/", status=list(_ENDED), load_input=False, load_output=False
+            workflow_id_prefix=f"{self.name}/",
+            status=list(_ENDED),
+            completed_after=self._since,
+            load_input=False,
+            load_output=False,
         )
+        newest = max((status.completed_at or 0 for status in ended), default=0)
+        if newest:
+            # Not all ended runs at each look, but some again: the clocks of machines differ.
+            self._since = datetime.fromtimestamp(newest / 1000 - _CLOCKS_DIFFER_S, UTC).isoformat()
         mine = [status.workflow_id for status in ended if status.workflow_id in self._asked]
         for start in range(0, len(mine), _CHUNK):
             rows = []

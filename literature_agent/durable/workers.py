@@ -73,8 +73,11 @@ class Workers:
             self._thread.join(timeout=self.lease_s)
         try:
             with self.engine.begin() as connection:
+                own = _WORKERS.c.executor_id == self.executor_id
                 connection.execute(
-                    sa.update(_WORKERS).where(_WORKERS.c.executor_id == self.executor_id).values(beat_at=0.0)
+                    sa.update(_WORKERS).where(own).values(beat_at=0.0)
+                    if self.shares
+                    else sa.delete(_WORKERS).where(own)
                 )
         except sa.exc.SQLAlchemyError:
             # The lease runs out by itself.

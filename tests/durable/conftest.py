@@ -15,7 +15,6 @@ from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
-from literature_agent.agents.extractive import extractive_model
 from literature_agent.settings import Settings
 
 QUESTION = "Does metformin slow cognitive decline?"
@@ -24,8 +23,8 @@ QUESTION = "Does metformin slow cognitive decline?"
 class Counting(WrapperModel):
     """Counts the requests it gets; request number `stops_at` is never answered."""
 
-    def __init__(self, wrapped: Model | None = None, stops_at: int | None = None) -> None:
-        super().__init__(wrapped or extractive_model())
+    def __init__(self, wrapped: Model, stops_at: int | None = None) -> None:
+        super().__init__(wrapped)
         self.requests = 0
         self.stops_at = stops_at
         self.stopped = asyncio.Event()
