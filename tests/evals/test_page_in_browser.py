@@ -55,9 +55,9 @@ def browser() -> Iterator[Browser]:
 
 def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, good: Outcome, tmp_path: Path) -> None:
     reports = []
-    for name, raising in (("a", (1,)), ("b", ())):
+    for name, raising in (("a", (1, 2, 3, 4)), ("b", ())):
         (tmp_path / name).mkdir()
-        made = run(Plan(loaded=ten(count=3), out=tmp_path / name), Answers(good, raising=raising))
+        made = run(Plan(loaded=ten(count=5), out=tmp_path / name), Answers(good, raising=raising))
         # Playwright's own loop runs in this thread.
         with ThreadPoolExecutor(1) as other:
             reports.append(other.submit(asyncio.run, made).result())
@@ -74,9 +74,9 @@ def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, go
     page.goto((tmp_path / "a" / "report.html").as_uri())
 
     assert page.locator("svg rect.bar").count() >= 12
-    assert page.locator("svg circle.dot").count() == 3
-    assert page.locator("svg circle.dot.failed").count() == 1
-    assert page.locator("details.case").count() == 3
+    assert page.locator("svg circle.dot").count() == 5
+    assert page.locator("svg circle.dot.failed").count() == 4
+    assert page.locator("details.case").count() == 5
 
     page.locator('circle[data-go="case-0"]').press("Enter")
     first = page.locator('details.case[data-case="case-0"]')
@@ -86,8 +86,8 @@ def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, go
     assert "submit_answer" in shown
 
     page.get_by_label("Show").select_option("failed")
-    assert page.locator("details.case:visible").count() == 1
-    assert "1 of 3 shown" in page.locator("#count").inner_text()
+    assert page.locator("details.case:visible").count() == 4
+    assert "4 of 5 shown" in page.locator("#count").inner_text()
     page.get_by_label("Show").select_option("all")
     page.get_by_label("Words").fill("Question 2")
     assert page.locator("details.case:visible").count() == 1
