@@ -93,7 +93,8 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
     cases = _expanded(plan)
     made = _made(plan)
     shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None))
-    resumed = shelf.open()
+    shelf.open()
+    resumed = sum(shelf.has(str(case.name)) for case in cases)
     results: dict[str, CaseResult] = {}
     kept: list[Outcome] = []
 
@@ -336,8 +337,8 @@ class _Shelf:
         made_of = made.model_dump_json(exclude={"concurrency", "limit", "dataset_hash"})
         self._making = _hash(made_of + whole_dataset)
 
-    def open(self) -> int:
-        """Make ready; how many cases are there already."""
+    def open(self) -> None:
+        """Make ready: what another making left is cleared away."""
         state = self._out / _STATE
         usable = False
         if state.is_file():
@@ -350,7 +351,10 @@ class _Shelf:
             shutil.rmtree(self._folder)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._note(finished=False)
-        return sum(1 for _ in self._folder.glob("*.json"))
+
+    def has(self, case: str) -> bool:
+        """Whether the case is there already."""
+        return (self._folder / self.file_name(case)).is_file()
 
     def finish(self) -> None:
         self._note(finished=True)
