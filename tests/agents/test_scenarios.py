@@ -238,8 +238,8 @@ async def test_an_interrupt_of_anything_else_leaves_nothing_at_work() -> None:
     ended: list[str] = []
 
     async def work() -> None:
-        begun.set()
         try:
+            begun.set()
             await asyncio.sleep(60)
         finally:
             ended.append("stopped")
