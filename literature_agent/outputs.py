@@ -109,7 +109,7 @@ class DraftGap(Draft):
 
 
 class AggregationDraft(Draft):
-    """The answer as the model submits it."""
+    """The answer with its papers, themes and gaps; every reference copied from a tool result."""
 
     summary: Annotated[
         str, Field(description="The answer in prose; every sentence that claims something carries references.")

@@ -37,6 +37,8 @@ from literature_agent.results import (
 )
 
 SNIPPET_CHARACTERS = 400
+_REMINDER_CHARACTERS = 120
+"""Of the abstract of a work that was shown before and has no title to be known by."""
 RESULT_CHARACTERS = 40_000
 """Characters of one tool result, about 10,000 tokens, after which records come with their titles alone (K090)."""
 
@@ -249,8 +251,8 @@ def view_search(
     page.line(f"Search {search_id} | {source} | {result.status} | shown {len(result.artifacts)} of {total}")
     if result.query_sent:
         page.line(f"Query: {result.query_sent}")
-    if result.query_interpreted and result.query_interpreted != result.query_sent:
-        page.line(f"Interpreted as: {_short(masked(result.query_interpreted), 600)}")
+    if interpreted := _interpreted(result):
+        page.line(f"Interpreted as: {_short(masked(interpreted), 600)}")
     if result.applied_filters:
         page.line("Filters: " + "; ".join(f"{name}={value}" for name, value in result.applied_filters.items()))
     for warning in result.warnings:
@@ -264,6 +266,14 @@ def view_search(
         page.line(f"Note: {note}")
     _hits(page, result.artifacts, references, marked, seen)
     return page.view()
+
+
+def _interpreted(result: SearchResult) -> str:
+    """How the source read the query, if that says more than the query. Every untagged word is "[All Fields]" in
+    PubMed's translation, which tells nothing and would push its end over the limit."""
+    read = (result.query_interpreted or "").replace("[All Fields]", "")
+    is_same = read.replace('"', "").casefold() == (result.query_sent or "").replace('"', "").casefold()
+    return "" if is_same else read
 
 
 def _notice(page: _Page, status: str, notice: str | None, nothing: str) -> None:
@@ -291,10 +301,13 @@ def _hits(
         known = (marked(reference) if marked else None) or artifact
         page.references.append(reference)
         page.line(_heading(known, reference))
-        page.write("Title: ")
-        page.quote(artifact, reference, "title", artifact.title)
+        _title(page, artifact, reference)
         if seen is not None and seen(reference):
             page.line("(shown before)")
+            if not artifact.title and artifact.abstract_text:
+                end = snippet_end(artifact.abstract_text, _REMINDER_CHARACTERS)
+                page.write("Begins: ")
+                page.quote(artifact, reference, "abstract", artifact.abstract_text, end)
         elif page.length > RESULT_CHARACTERS:
             left_out += 1
         elif artifact.abstract_text:
@@ -305,6 +318,12 @@ def _hits(
     page.line(FENCE_CLOSE)
     if left_out:
         page.line(f"Left out for length: the abstracts of the last {left_out} records; fetch those that matter.")
+
+
+def _title(page: _Page, artifact: CitationArtifact, reference: str) -> None:
+    if artifact.title:
+        page.write("Title: ")
+        page.quote(artifact, reference, "title", artifact.title)
 
 
 def view_search_all(
@@ -469,8 +488,7 @@ def view_fetch(
             known = (marked(reference) if marked else None) or artifact
             page.references.append(reference)
             page.line(_heading(known, reference))
-            page.write("Title: ")
-            page.quote(artifact, reference, "title", artifact.title)
+            _title(page, artifact, reference)
             if page.length > RESULT_CHARACTERS:
                 left_out.append(reference)
                 continue

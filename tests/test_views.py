@@ -148,6 +148,32 @@ def test_a_hit_shown_before_has_its_title_alone() -> None:
     assert "(shown before)" not in view_search("s2", "pubmed", result, [REFERENCE], seen=lambda _: False).text
 
 
+def test_a_work_without_title_has_no_title_line_and_is_known_again_by_its_beginning() -> None:
+    result = SearchResult(status="ok", artifacts=(article(title=""),))
+    assert "Title:" not in view_search("s1", "pubmed", result, [REFERENCE]).text
+    again = view_search("s2", "pubmed", result, [REFERENCE], seen=lambda _: True)
+    assert "(shown before)\nBegins: BACKGROUND: Registered as [" in again.text
+    [shown] = again.shown
+    assert (shown.section, shown.end <= 120) == ("abstract", True)
+
+
+@pytest.mark.parametrize(
+    ("sent", "interpreted", "line"),
+    [
+        ("cats AND dogs", '"cats"[MeSH Terms] AND "dogs"[All Fields]', '"cats"[MeSH Terms] AND "dogs"'),
+        ("cats AND dogs", '"cats"[All Fields] AND "dogs"[All Fields]', None),
+        ("cats dogs", '"cats"[All Fields] AND "dogs"[All Fields]', '"cats" AND "dogs"'),
+        ("cats", None, None),
+    ],
+)
+def test_the_interpreted_query_is_shown_where_it_says_more_than_the_query(
+    sent: str, interpreted: str | None, line: str | None
+) -> None:
+    text = search_view(query_sent=sent, query_interpreted=interpreted).text
+    shown = [each.removeprefix("Interpreted as: ") for each in text.splitlines() if each.startswith("Interpreted")]
+    assert shown == ([] if line is None else [line])
+
+
 def test_nothing_found_cut_short_and_hits_read_differently() -> None:
     """K095."""
     empty = view_search("s1", "pubmed", SearchResult(status="empty", total=0), []).text

@@ -12,10 +12,12 @@ from literature_agent.sandbox.corpus_index import Corpus
 from literature_agent.sandbox.messages import Reply, Request, json_reply, text_reply, xml_reply
 from literature_agent.sandbox.pubmed_answers import add, header, numbers
 from literature_agent.sandbox.pubmed_fields import STOP_WORDS
-from literature_agent.sandbox.pubmed_records import Paper
+from literature_agent.sandbox.pubmed_records import Heading, Paper
 from literature_agent.sandbox.syntax import plain, tokens
 
 _MOST_SIMILAR = 100
+# Above the numbers that MeSH gives to descriptors.
+_FIRST_INVENTED_HEADING = 900_000
 _ELINK_DOCTYPE = (
     '<!DOCTYPE eLinkResult PUBLIC "-//NLM//DTD elink 20101123//EN"'
     ' "https://eutils.ncbi.nlm.nih.gov/eutils/dtd/20101123/elink.dtd">'
@@ -136,8 +138,12 @@ class MeshAnswers:
     """The MeSH database, as far as the headings of the corpus go."""
 
     def __init__(self, corpus: Corpus) -> None:
-        headings = (heading for paper in corpus.papers for heading in paper.headings)
-        self._by_number = {_mesh_number(h.ui): h for h in headings if re.fullmatch(r"D\d{6,}", h.ui)}
+        headings = {(h.descriptor, h.ui) for paper in corpus.papers for h in paper.headings}
+        numbered = {name: ui for name, ui in sorted(headings) if re.fullmatch(r"D\d{6,}", ui)}
+        # Corpora of other formats name their headings without number.
+        for place, name in enumerate(sorted({name for name, _ in headings} - numbered.keys())):
+            numbered[name] = f"D{_FIRST_INVENTED_HEADING + place}"
+        self._by_number = {_mesh_number(ui): Heading(name, ui, False) for name, ui in numbered.items()}
 
     def search(self, request: Request) -> Reply:
         """ESearch with `db=mesh`: headings that hold every word asked for, the exact one first."""

@@ -102,6 +102,16 @@ def test_a_beir_line_becomes_a_whole_pubmed_record(small_corpus: Corpus) -> None
     assert [heading.text for heading in headings] == ["Cats", "Yogurt"]
 
 
+def test_headings_without_number_are_found_in_mesh(small_corpus: Corpus) -> None:
+    with SandboxServer(small_corpus) as server:
+        eutils = f"{server.base_url}/entrez/eutils/"
+        sent = {"db": "mesh", "term": "yogurt", "retmode": "json"}
+        [number] = httpx.get(eutils + "esearch.fcgi", params=sent).json()["esearchresult"]["idlist"]
+        sent = {"db": "mesh", "id": number, "retmode": "json"}
+        described = httpx.get(eutils + "esummary.fcgi", params=sent).json()["result"][number]
+    assert described["ds_meshterms"] == ["Yogurt"]
+
+
 def test_a_beir_document_without_pmid_gets_an_invented_one_and_keeps_its_name(small_corpus: Corpus) -> None:
     assert small_corpus.by_pmid["95000002"].pii == "SYN-7"
 

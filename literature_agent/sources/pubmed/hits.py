@@ -87,9 +87,16 @@ def _warnings(found: dict[str, Any], total: int, query: str, translation: str | 
     for tag in fields:
         yield f"PubMed knows no field tag [{tag}] and searched without it.{broader}"
     for phrase in phrases:
-        yield f"PubMed has nothing for {phrase!r} and left it out of the search.{broader}"
-    for phrase in quoted:
-        yield f"PubMed does not know the quoted phrase {phrase}: its words were searched one by one, or left out."
+        if _is_alternative(phrase, query):
+            yield f"PubMed has nothing for {phrase!r} and left it out: the words joined to it with OR were searched."
+        else:
+            yield f"PubMed has nothing for {phrase!r} and left it out of the search.{broader}"
+    if quoted:
+        them, their = ("phrases", "their") if len(quoted) > 1 else ("phrase", "its")
+        yield (
+            f"PubMed does not know the quoted {them} {', '.join(quoted)}: "
+            f"{their} words were searched one by one, or left out."
+        )
     for phrase in ignored:
         yield f"PubMed ignored {phrase!r}."
     for message in _listed(found, "warninglist", "outputmessages"):
@@ -104,6 +111,13 @@ def _warnings(found: dict[str, Any], total: int, query: str, translation: str | 
                 f"Words of the query that are not in what PubMed searched: {named}. The hits may not answer it: "
                 "compare the query with the interpreted one."
             )
+
+
+def _is_alternative(phrase: str, query: str) -> bool:
+    """Whether the query has the phrase as a member of an OR group, so that without it the search is narrower, not
+    broader. A word inside a quoted phrase or a run of words is no member of its own."""
+    term = rf'"?{re.escape(phrase)}"?(?:\[[^\]]*\])?'
+    return re.search(rf"\bOR\s+{term}\s*(?:$|\)|OR\b|AND\b)|(?:^|\()\s*{term}\s+OR\b", query) is not None
 
 
 def _lost_words(query: str, searched: str) -> list[str]:

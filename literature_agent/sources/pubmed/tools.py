@@ -40,7 +40,7 @@ class PubMedTools:
         ] = None,
         sort: Annotated[str | None, Field(description="relevance (default), pub_date, author or journal")] = None,
     ) -> SearchResult:
-        """Search PubMed, the index of peer-reviewed biomedicine. PubMed's grammar: AND OR NOT in capitals, "phrases", truncation*, field tags such as [ti], [tiab], [mesh], [au]. Hits come with abstracts, ranked by relevance; the answer says how PubMed read the query and what it left out; `next_page` continues the list."""  # noqa: E501
+        """Search PubMed, the index of peer-reviewed biomedicine. PubMed's grammar: AND OR NOT in capitals, "phrases", truncation*, field tags such as [ti], [tiab], [mesh], [au]. Hits come with the beginning of their abstracts, ranked by relevance; the answer says how PubMed read the query and what it left out; `next_page` continues the list."""  # noqa: E501
         async with self.client.transport.job("eutils", NAME):
             search = plan_search(
                 query,

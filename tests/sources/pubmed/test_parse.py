@@ -390,6 +390,35 @@ def test_everything_that_was_left_out_is_said(payload: Payload) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "dropped", "is_alternative"),
+    [
+        ("(tetanus OR pertussis) AND elderly", "pertussis", True),
+        ("(pertussis[tiab] OR tetanus) AND elderly", "pertussis", True),
+        ("elderly AND (tetanus OR pertussis OR measles)", "pertussis", True),
+        ("elderly AND pertussis", "pertussis", False),
+        ("(tetanus OR pertussis cough) AND elderly", "pertussis", False),
+        ('(tetanus OR "pertussis cough") AND elderly', "pertussis", False),
+        ("elderly NOT pertussis OR tetanus", "pertussis", False),
+    ],
+)
+def test_a_dropped_member_of_an_or_group_makes_no_broader_question(
+    query: str, dropped: str, is_alternative: bool
+) -> None:
+    answer = {"count": "3", "idlist": ["90000501"], "errorlist": {"phrasesnotfound": [dropped]}}
+    [warning] = hits_of(answer, query=query, limit=1).warnings
+    assert ("the words joined to it with OR were searched" in warning) is is_alternative
+    assert ("a broader question" in warning) is not is_alternative
+
+
+def test_several_unknown_phrases_are_told_in_one_sentence() -> None:
+    answer = {"count": "0", "idlist": [], "warninglist": {"quotedphrasesnotfound": ['"one two"', '"three four"']}}
+    assert hits_of(answer, query='"one two" OR "three four"', limit=1).warnings == (
+        'PubMed does not know the quoted phrases "one two", "three four": '
+        "their words were searched one by one, or left out.",
+    )
+
+
+@pytest.mark.parametrize(
     ("query", "translation", "lost"),
     [
         (
