@@ -79,13 +79,15 @@ def open_engine(
             if register is not None:
                 register(runs)
             DBOS.listen_queues(queues)
-            workers.start()
+            workers.enter()
             DBOS.launch()
+            workers.start()
             yield runs
         finally:
+            workers.stop()
             DBOS.destroy(destroy_registry=True)
             _give_back_threads()
-            workers.stop()
+            workers.leave()
             engine.dispose()
 
 

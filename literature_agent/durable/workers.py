@@ -54,23 +54,25 @@ class Workers:
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Enter the list and begin to beat."""
+    def enter(self) -> None:
+        """Enter the list, before anything is taken up."""
         create_tables(self.engine)
         with self.engine.begin() as connection:
-            connection.execute(
-                sa.insert(_WORKERS).values(
-                    executor_id=self.executor_id, version=self.version, shares=self.shares, beat_at=_now(connection)
-                )
-            )
+            self._write(connection)
+
+    def start(self) -> None:
+        """Begin to beat; the engine must be running."""
         self._thread = threading.Thread(target=self._work, name="literature-agent-beat", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Leave the list: what this process did not end is free at once."""
+        """Beat no more; the engine must still be running."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=self.lease_s)
+
+    def leave(self) -> None:
+        """Leave the list: what this process did not end is free at once."""
         try:
             with self.engine.begin() as connection:
                 own = _WORKERS.c.executor_id == self.executor_id
@@ -86,16 +88,26 @@ class Workers:
     def beat(self) -> list[str]:
         """Say that this process lives, and give the names of workers of its version that do not."""
         with self.engine.begin() as connection:
-            now = _now(connection)
-            connection.execute(
-                sa.update(_WORKERS).where(_WORKERS.c.executor_id == self.executor_id).values(beat_at=now)
-            )
+            now = self._write(connection)
             if not self.shares:
                 return []
             silent = sa.select(_WORKERS.c.executor_id).where(
                 _WORKERS.c.shares, _WORKERS.c.version == self.version, _WORKERS.c.beat_at < now - self.lease_s
             )
             return list(connection.execute(silent).scalars())
+
+    def _write(self, connection: sa.Connection) -> float:
+        """Write the time of this beat, and give it."""
+        now = _now(connection)
+        own = _WORKERS.c.executor_id == self.executor_id
+        if connection.execute(sa.update(_WORKERS).where(own).values(beat_at=now)).rowcount == 0:
+            # Not there yet, or taken off by another that took this process for dead.
+            connection.execute(
+                sa.insert(_WORKERS).values(
+                    executor_id=self.executor_id, version=self.version, shares=self.shares, beat_at=now
+                )
+            )
+        return now
 
     def _work(self) -> None:
         while not self._stop.wait(self.beat_s):

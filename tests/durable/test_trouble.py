@@ -22,6 +22,7 @@ from literature_agent.durable.engine import VERSION
 from literature_agent.durable.single import resume
 from literature_agent.durable.tables import Results, read_questions
 from literature_agent.durable.worker import working
+from literature_agent.durable.workers import Workers, forget, living
 from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.settings import Settings
@@ -121,3 +122,20 @@ def test_an_unknown_run_is_refused(at: Callable[[str | None], Settings]) -> None
         resume("nope", settings=at(None))
     with open_book(at(None)) as book, pytest.raises(InvalidInputError, match="No run has the id 'nope'"):
         book.cancel("nope")
+
+
+def test_a_process_taken_for_dead_enters_the_list_again_when_it_beats(tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'list.sqlite'}")
+    slow = Workers(engine, "slow", "v", True, list, lease_s=-1.0)
+    other = Workers(engine, "other", "v", True, list, lease_s=-1.0)
+    slow.enter()
+    other.enter()
+    # With such a lease everybody is silent at once.
+    assert sorted(other.beat()) == ["other", "slow"]
+    forget(engine, ["slow"])
+    assert living(engine, 10.0) == {"v": 1}
+    slow.beat()
+    assert living(engine, 10.0) == {"v": 2}
+    slow.leave()
+    assert living(engine, 10.0) == {"v": 1}
+    engine.dispose()
