@@ -61,12 +61,15 @@ def batch(
     """
     require_durable()
     from literature_agent.durable.batch import letters_file, write_letters
+    from literature_agent.durable.tables import check_kind
 
     screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     if (questions is None) != (out is None):
         raise InvalidInputError(
             "A batch needs a file of questions and --out.", recovery="Give both, or neither to work on the queue."
         )
+    if out is not None:
+        check_kind(out, "The file of results")
     if deadline is not None and not deadline > 0:
         raise InvalidInputError(f"--deadline {deadline} is no time to work in.", recovery="Give seconds above 0.")
     stop = threading.Event()

@@ -196,7 +196,7 @@ def interrupt_once() -> Callable[[Event], None]:
     def listen(event: Event) -> None:
         if event.kind == "search_finished" and not sent:
             sent.append(None)
-            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
 
     return listen
 
@@ -236,6 +236,7 @@ async def test_an_interrupt_in_a_notebook_ends_the_run_too(settings: Settings, u
 async def test_an_interrupt_of_anything_else_leaves_nothing_at_work() -> None:
     begun = threading.Event()
     ended: list[str] = []
+    main = threading.get_ident()
 
     async def work() -> None:
         try:
@@ -246,7 +247,8 @@ async def test_an_interrupt_of_anything_else_leaves_nothing_at_work() -> None:
 
     def interrupt() -> None:
         begun.wait(20)
-        signal.raise_signal(signal.SIGINT)
+        # Only the thread that gets the signal is woken by it.
+        signal.pthread_kill(main, signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     thread = threading.Thread(target=interrupt)

@@ -58,8 +58,10 @@ class Child:
             await asyncio.Event().wait()
         response = short_reply(messages, info)
         for part in response.parts:
-            if isinstance(part, ToolCallPart) and isinstance(part.args, dict) and "summary" in part.args:
-                part.args["summary"] = f"On {found[1]}: {part.args['summary']}"
+            if isinstance(part, ToolCallPart):
+                arguments = part.args_as_dict()
+                if "summary" in arguments:
+                    part.args = {**arguments, "summary": f"On {found[1]}: {arguments['summary']}"}
         return response
 
 
@@ -112,7 +114,7 @@ def test_children_side_by_side_are_taken_up_by_another_worker_and_answer_their_o
         while (status := DBOS.get_workflow_status("p")) is None or status.status in ("PENDING", "ENQUEUED"):
             assert time.monotonic() < until
             threading.Event().wait(0.05)
-        outcome = DBOS.retrieve_workflow("p").get_result()
+        outcome: dict[str, Any] = DBOS.retrieve_workflow("p").get_result()
     said = json.loads(outcome["said"])
     assert list(said) == list(TOPICS)
     for topic, answer in said.items():
