@@ -196,7 +196,7 @@ def interrupt_once() -> Callable[[Event], None]:
     def listen(event: Event) -> None:
         if event.kind == "search_finished" and not sent:
             sent.append(None)
-        signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
 
     return listen
 
