@@ -211,13 +211,21 @@ def full_text_open(artifact: CitationArtifact) -> bool | None:
     return True if getattr(artifact, "pmcid", None) else None
 
 
+def _full_text(artifact: CitationArtifact) -> str:
+    """Whether there is something to read. Not every copy in PMC may be read by machines: it is named as what it is."""
+    if isinstance(artifact, EuropePMCArticle) and artifact.is_open_access is not None:
+        return "full text open" if artifact.is_open_access else "full text not open"
+    if isinstance(artifact, PMCArticle):
+        return "full text open"
+    return "copy in PMC" if getattr(artifact, "pmcid", None) else "full text unknown"
+
+
 def _heading(artifact: CitationArtifact, reference: str) -> str:
-    open_ = full_text_open(artifact)
-    facts = [
-        str(artifact.year) if artifact.year else "year unknown",
-        study_type(artifact),
-        {True: "full text open", False: "full text not open", None: "full text unknown"}[open_],
-    ]
+    facts = [str(artifact.year) if artifact.year else "year unknown", study_type(artifact)]
+    if isinstance(artifact, ClinicalTrial):
+        facts += [artifact.overall_status or "status unknown", _results_posted(artifact)]
+    else:
+        facts.append(_full_text(artifact))
     marked = marks(artifact)
     return f"{reference} | " + " | ".join(facts) + (f" | {marked}" if marked else "")
 
@@ -311,8 +319,9 @@ def _hits(
         elif page.length > RESULT_CHARACTERS:
             left_out += 1
         elif artifact.abstract_text:
-            page.write("Abstract: ")
-            page.quote(artifact, reference, "abstract", artifact.abstract_text, snippet_end(artifact.abstract_text))
+            end = snippet_end(artifact.abstract_text)
+            page.write("Abstract (whole): " if end == len(artifact.abstract_text) else "Abstract: ")
+            page.quote(artifact, reference, "abstract", artifact.abstract_text, end)
         else:
             page.line("No abstract.")
     page.line(FENCE_CLOSE)
@@ -343,9 +352,14 @@ def view_search_all(
     page.line(f"Search {'+'.join(search_ids)} | all | {result.status} | shown {len(result.artifacts)} of unknown")
     page.line(f"Query: {result.query_sent}")
     asked = iter(search_ids)
+    # Servers of one kind are left out for one reason: it is said once.
+    left_out: dict[str, list[str]] = {}
+    told: set[str] = set()
     for outcome in result.outcomes:
         if outcome.status == "not_asked":
-            page.line(f"{outcome.source}: not asked")
+            why = " ".join(outcome.warnings)
+            left_out.setdefault(why.partition(" was not asked: ")[2] or why, []).append(outcome.source)
+            told.update(outcome.warnings)
             continue
         total = "unknown" if outcome.total is None else str(outcome.total)
         line = f"{next(asked)}: {outcome.source} | {outcome.status} | got {outcome.returned} of {total}"
@@ -353,10 +367,13 @@ def view_search_all(
             line += f" | {_short(masked(outcome.error.message), 200)}"
             line += " This says nothing about the literature." if outcome.status == "failed" else ""
         page.line(line)
+    for why, sources in left_out.items():
+        page.line(f"{', '.join(sources)}: not asked" + (f": {_short(masked(why), 300)}" if why else ""))
     if result.applied_filters:
         page.line("Filters: " + "; ".join(f"{name}={value}" for name, value in result.applied_filters.items()))
     for warning in result.warnings:
-        page.line(f"Warning: {_short(masked(warning), 300)}")
+        if warning not in told:
+            page.line(f"Warning: {_short(masked(warning), 300)}")
     # How the score is made is for people: the order says what a model needs of it.
     notice = (result.notice or "").replace(f", by score ({formula()})", ", best first")
     _notice(page, result.status, notice, "every source that was asked answered and has no match for this query.")
@@ -384,7 +401,7 @@ def view_related(
     if result.error is not None:
         page.line(f"Not all could be asked: {_short(masked(result.error.message), 300)}")
     if any(link.relation == "pmc_copy" for link in result.links):
-        page.line("A copy with full text lies in PMC.")
+        page.line("A copy lies in PMC; `read_pmc_full_text` tells whether it can be read.")
     inferred = sum(link.certainty == "inferred" for link in result.links)
     if inferred:
         page.line(f"{inferred} of the links are inferred by the source, not stated.")
@@ -499,8 +516,11 @@ def view_fetch(
                 page.line("No abstract.")
             for line in _details(artifact):
                 page.line(line)
-            for relation, other in linked(reference) if linked else ():
+            shown = linked(reference) if linked else ()
+            for relation, other in shown:
                 page.line(f"Linked: {relation} {other}")
+            if unseen := _not_shown(known, [relation for relation, _ in shown]):
+                page.line(f"Linked: {', '.join(unseen)}; not shown yet, `find_related` with `linked` may show them")
         page.line(FENCE_CLOSE)
     if left_out:
         page.line(f"Left out for length, fetch them in another call: {', '.join(left_out)}")
@@ -533,8 +553,10 @@ def view_full_text(
     page.references.append(reference)
     if not full.available or full.artifact is None:
         page.line(f"No full text of {reference}: {full.reason or 'unknown reason'}")
+        # What has no text is in the reason; what could not be asked is another matter.
         for step in full.trail:
-            page.line(f"Tried: {step.route}: {step.result}" + (f" ({step.reason})" if step.reason else ""))
+            if step.result == "failed":
+                page.line(f"Tried: {step.route}: failed" + (f" ({step.reason})" if step.reason else ""))
         return page.view()
     artifact = full.artifact
     parts = _parts(full)
@@ -593,6 +615,21 @@ def _of_record(section: str) -> bool:
     return section in ("title", "abstract") or section.startswith("abstract/")
 
 
+_UPDATES = ("paper", "preprint")
+
+
+def _not_shown(artifact: CitationArtifact, shown: Sequence[str]) -> list[str]:
+    """What the record names that belongs to it and is not among the works shown: notices and other records."""
+    named = [f"notice ({notice.kind.replace('_', ' ')})" for notice in artifact.notices if "notice" not in shown]
+    for other in artifact.related:
+        # An update is a paper or, where the record is one of a journal, its preprint.
+        as_shown = {"published_as": ("paper",), "updated_by": _UPDATES, "update_of": _UPDATES}
+        is_shown = any(name in shown for name in as_shown.get(other.relation, (other.relation,)))
+        if other.relation != "pmc_copy" and not is_shown and other.certainty == "stated":
+            named.append(other.relation.replace("_", " "))
+    return list(dict.fromkeys(named))
+
+
 def _details(artifact: CitationArtifact) -> Iterator[str]:
     if isinstance(artifact, DetailedArticle | DetailedEuropePMCArticle) and artifact.mesh_headings:
         yield "MeSH: " + "; ".join(h.descriptor + ("*" if h.major else "") for h in artifact.mesh_headings)
@@ -606,6 +643,10 @@ _MOST_OUTCOMES = 6
 _MOST_VALUES = 8
 
 
+def _results_posted(trial: ClinicalTrial) -> str:
+    return "results posted" if trial.has_results else "no results posted"
+
+
 def _trial_details(trial: ClinicalTrial) -> Iterator[str]:
     """What the registry says of a study: where it stands, what it does, what it measures, what it has reported."""
     facts = [
@@ -615,7 +656,7 @@ def _trial_details(trial: ClinicalTrial) -> Iterator[str]:
         "/".join(trial.phases),
         f"{trial.enrollment:,} people" if trial.enrollment is not None else None,
         f"{trial.start_date or '?'} to {trial.completion_date or '?'}" if trial.start_date else None,
-        "results posted" if trial.has_results else "no results posted",
+        _results_posted(trial),
     ]
     yield "Registration: " + _short(masked("; ".join(fact for fact in facts if fact)), 300)
     tested = [f"{each.type}: {each.name}" if each.type else each.name for each in trial.interventions]

@@ -13,7 +13,9 @@ from literature_agent.artifacts import (
     DetailedArticle,
     EuropePMCArticle,
     MeshHeading,
+    Notice,
     PubMedArticle,
+    RelatedRecord,
     TrialIntervention,
     TrialOutcome,
     TrialResult,
@@ -21,7 +23,7 @@ from literature_agent.artifacts import (
     study_type,
 )
 from literature_agent.registry import Reference, text_hash
-from literature_agent.results import ErrorInfo, FetchResult, SearchResult
+from literature_agent.results import ErrorInfo, FetchResult, SearchResult, SourceOutcome
 from literature_agent.views import (
     FENCE_CLOSE,
     FENCE_OPEN,
@@ -34,6 +36,7 @@ from literature_agent.views import (
     snippet_end,
     view_fetch,
     view_search,
+    view_search_all,
 )
 
 REFERENCE = str(Reference.for_identity("pmid:90000001"))
@@ -302,3 +305,54 @@ def test_a_result_that_grows_too_long_goes_on_with_titles_and_says_what_was_left
     search_text = view_search("s1", "pubmed", many, names * 8).text
     assert search_text.count("Title: ") == 200
     assert "Left out for length: the abstracts of the last" in search_text
+
+
+def test_a_hit_whose_abstract_is_shown_whole_says_so() -> None:
+    """Then it need not be fetched before it is cited."""
+    assert "Abstract (whole): Short.\n" in search_view(artifacts=(article(abstract_text="Short."),)).text
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        (article(), "full text unknown"),
+        (article(pmcid="PMC90000001"), "copy in PMC"),
+        (EuropePMCArticle(epmc_source="MED", epmc_id="90000001", title="T", is_open_access=True), "full text open"),
+        (
+            EuropePMCArticle(epmc_source="MED", epmc_id="90000001", title="T", is_open_access=False),
+            "full text not open",
+        ),
+        (ClinicalTrial(nct_id="NCT90000001", title="T", overall_status="TERMINATED"), "TERMINATED | no results posted"),
+    ],
+)
+def test_a_heading_promises_a_full_text_only_where_the_record_does(record: PubMedArticle, said: str) -> None:
+    """Not every copy in PMC may be read by machines; a registration has no full text, it has a status."""
+    heading = search_view(artifacts=(record,)).text.partition("Title:")[0].splitlines()[-1]
+    assert heading.endswith(f"| {said}")
+
+
+def test_a_whole_record_names_the_linked_works_that_the_run_has_not_shown() -> None:
+    """So that a corrected paper, or one that hides its trial's number, does not end in nothing."""
+    record = article(
+        notices=(Notice(kind="corrected_by", reference_id="90000002"),),
+        related=(
+            RelatedRecord(relation="trial", nct_id="NCT90000001"),
+            RelatedRecord(relation="published_as", pmid="90000003"),
+            RelatedRecord(relation="pmc_copy", pmcid="PMC90000001"),
+        ),
+    )
+    paper = str(Reference.for_identity("pmid:90000003"))
+    text = view_fetch(FetchResult(artifacts=(record,)), [REFERENCE], linked=lambda _: [("paper", paper)]).text
+    assert f"Linked: paper {paper}\nLinked: notice (corrected by), trial; not shown yet, `find_related`" in text
+
+
+def test_sources_that_were_not_asked_for_one_reason_share_a_line() -> None:
+    why = {name: f"{name} was not asked: its search reads a window of days." for name in ("bioRxiv", "medRxiv")}
+    outcomes = (
+        SourceOutcome(source="pubmed", status="ok", total=1, returned=1),
+        *(SourceOutcome(source=name.lower(), status="not_asked", warnings=(said,)) for name, said in why.items()),
+    )
+    result = SearchResult(status="ok", artifacts=(article(),), warnings=(*why.values(), "Else."), outcomes=outcomes)
+    lines = view_search_all(["s1"], result, [REFERENCE]).text.splitlines()
+    assert "biorxiv, medrxiv: not asked: its search reads a window of days." in lines
+    assert [line for line in lines if "Warning" in line] == ["Warning: Else."]

@@ -207,10 +207,12 @@ def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
             tools.append(_search_tool(source.tools, source.search_tool))
             names.add(source.search_tool)
         if source.fetch_tool not in names:
-            description = (
-                f"Whole records of papers found in {source.label}: full abstract, MeSH headings, linked works. "
-                "Takes references only; ask for several at once."
-            )
+            held = (
+                "registrations found in {}: status, design, outcomes, posted results, linked works"
+                if source.name == "clinicaltrials"
+                else "records of papers found in {}: full abstract, MeSH headings, linked works"
+            ).format(source.label)
+            description = f"Whole {held}. Takes references only; ask for several at once."
             tools.append(_tool(_fetch, source.fetch_tool, description))
             names.add(source.fetch_tool)
     tools.append(_tool(read_pmc_full_text, READ_TOOL))

@@ -213,7 +213,7 @@ _VIEW = re.compile(r"^(?=Search \S+ \| \S+ \| |Fetched \d+ of \d+$|Citations \| 
 _DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Registered for|Outcome|Result|Linked): ")
 _FILTERS = re.compile(r"^Filters: (.+)$", re.M)
 _WARNING = re.compile(r"^Warning: ", re.M)
-_BROADER = re.compile(r"^Warning: .*(?:left it out|broader question|may not answer)", re.M)
+_BROADER = re.compile(r"^Warning: .*(?:left it out of the search|broader question|may not answer)", re.M)
 _SUGGESTION = re.compile(r"^(?:Notice|Nothing found): .*\bsuggests: (.+)$", re.M)
 
 

@@ -315,8 +315,16 @@ class Custody:
                 lookup=self.desk.work_of,
                 marked=self.registry.find,
                 linked=self.linked_to,
-                not_found=[wanted[i] for i in result.not_found if i in wanted],
-                failed=[*((wanted[i], info.message) for i, info in result.failed.items() if i in wanted), *elsewhere],
+                not_found=[wanted[i] for i in result.not_found if i in wanted and not self._others(source, wanted[i])],
+                failed=[
+                    *((wanted[i], info.message) for i, info in result.failed.items() if i in wanted),
+                    *elsewhere,
+                    *(
+                        (wanted[i], f"no record in {source.label}; use {' or '.join(others)}.")
+                        for i in result.not_found
+                        if i in wanted and (others := self._others(source, wanted[i]))
+                    ),
+                ],
             )
             self.show(view)
             self.tell(
@@ -350,6 +358,19 @@ class Custody:
             else:
                 wanted[identifier] = reference
         return wanted, elsewhere, problems
+
+    def _others(self, source: Source, reference: str) -> list[str]:
+        """The tools that fetch the work from the other sources that have shown it."""
+        shown_by = {origin.source for copy in self.registry.copies(reference) for origin in copy.provenance}
+        return list(
+            dict.fromkeys(
+                other.fetch_tool
+                for other in self.sources
+                if other.fetch_tool != source.fetch_tool
+                and other.name in shown_by
+                and self._identifier_for(other, reference)
+            )
+        )
 
     def not_a_shown_reference(self, raw: str, tool: str) -> str:
         """What is wrong with `raw` where a reference is wanted; `tool` is the search that shows references."""

@@ -71,7 +71,7 @@ def plan_all(sources: Sequence[Source], filters: Mapping[str, Any]) -> PlanForAl
     for source in sources:
         if source.needs_window and not all(wanted.get(name) for name in _WINDOW):
             not_asked[source.name] = (
-                f"{source.label} was not asked: its search reads a window of days, so it needs date_from and date_to. "
+                f"{source.label} was not asked: a search there reads a window of days and needs date_from and date_to. "
                 "Europe PMC finds its preprints by words (sources=['PPR'])."
             )
             continue
@@ -263,7 +263,8 @@ def _notice(plan: PlanForAll, answers: Sequence[SourceAnswer], works: int, shown
     if works:
         records = sum(len(answer.result.artifacts) for answer in answers)
         said.append(
-            f"{records} records are {works} works, {shown} of them shown, by score ({formula()}). "
+            f"{records} {'records are' if records > 1 else 'record is'} {works} {'works' if works > 1 else 'work'}, "
+            f"{shown} shown, by score ({formula()}). "
             "For more, search each source by itself."
         )
     labels = {asked.source.name: asked.source.label for asked in plan.asked}

@@ -234,7 +234,7 @@ async def test_links_say_what_each_work_is(gate: Gate) -> None:
 async def test_a_registered_trial_is_linked_through_its_papers(gate: Gate) -> None:
     reference = await gate.shown("90000101")
     shown = await gate.call("find_related", reference=reference, relation="linked")
-    assert "A copy with full text lies in PMC." in shown.text
+    assert "A copy lies in PMC; `read_pmc_full_text` tells whether it can be read." in shown.text
     nothing_leaks(shown, gate)
 
 
@@ -268,6 +268,15 @@ async def test_a_reference_of_another_source_does_not_stop_a_fetch(wire: Transpo
     alone = await gate.call("fetch_pubmed", references=[trial])
     assert alone.outcome == "correction"
     assert alone.text == f"{trial}: no record in PubMed; use fetch_clinicaltrial."
+
+
+async def test_a_preprint_that_pubmed_does_not_have_is_sent_to_the_source_that_showed_it(gate: Gate) -> None:
+    """Its DOI can be asked for in PubMed, in vain; "not found" alone would leave it at that."""
+    found = await gate.call("search_europepmc", query="metformin", sources=["PPR"])
+    preprint = REFERENCE.findall(found.text.partition("<papers")[2])[0]
+    shown = await gate.call("fetch_pubmed", references=[preprint, await gate.shown("90000101")])
+    assert f"Failed: {preprint}: no record in PubMed; use fetch_europepmc." in shown.text
+    assert "Fetched 1 of 1" in (await gate.call("fetch_europepmc", references=[preprint])).text
 
 
 async def test_a_second_search_shows_the_titles_alone_of_what_the_first_has_shown(gate: Gate) -> None:

@@ -114,10 +114,16 @@ def _warnings(found: dict[str, Any], total: int, query: str, translation: str | 
 
 
 def _is_alternative(phrase: str, query: str) -> bool:
-    """Whether the query has the phrase as a member of an OR group, so that without it the search is narrower, not
-    broader. A word inside a quoted phrase or a run of words is no member of its own."""
-    term = rf'"?{re.escape(phrase)}"?(?:\[[^\]]*\])?'
-    return re.search(rf"\bOR\s+{term}\s*(?:$|\)|OR\b|AND\b)|(?:^|\()\s*{term}\s+OR\b", query) is not None
+    """Whether the phrase stands in the query after an OR, or first in its parentheses before one: PubMed reads from
+    left to right, so only then nothing else hangs on it."""
+    words = r"\s+".join(re.escape(word) for word in _TAG.sub(" ", phrase).strip("\"'* ").split())
+    if not words:
+        return False
+    # A word of a longer phrase is none: what is left of the phrase was searched.
+    term = rf'(?i:"{words}"|{words}\*?)\s*(?:\[[^\]]*\]\s*)?'
+    return bool(
+        re.search(rf"\bOR\s+{term}(?=$|\)|(?:OR|AND|NOT)\b)", query) or re.search(rf"(?:^|\()\s*{term}OR\b", query)
+    )
 
 
 def _lost_words(query: str, searched: str) -> list[str]:

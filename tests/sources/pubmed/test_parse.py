@@ -399,6 +399,10 @@ def test_everything_that_was_left_out_is_said(payload: Payload) -> None:
         ("(tetanus OR pertussis cough) AND elderly", "pertussis", False),
         ('(tetanus OR "pertussis cough") AND elderly', "pertussis", False),
         ("elderly NOT pertussis OR tetanus", "pertussis", False),
+        ("(tetanus OR pertussis[tiab]) AND elderly", "pertussis[Title/Abstract]", True),
+        ('tetanus OR "Pertussis" OR measles', "pertussis", True),
+        ("tetanus OR (pertussis AND elderly)", "pertussis", False),
+        ("tetanus OR pertussis-like AND elderly", "pertussis[Title/Abstract]", False),
     ],
 )
 def test_a_dropped_member_of_an_or_group_makes_no_broader_question(
