@@ -77,7 +77,8 @@ class Screen:
                 while waiting:
                     self.note(waiting.pop(0))
                 if every or event.kind in ("source_failed", "budget"):
-                    self.note(f"[{time.monotonic() - started:5.1f} s] {event.text}")
+                    line = _safe(f"[{time.monotonic() - started:5.1f} s] {event.text}")
+                    _write(sys.stderr, _cut(line) + "\n")
 
             yield tell
         else:
@@ -154,6 +155,12 @@ def _fitted(text: str) -> str:
         return text
     columns = shutil.get_terminal_size().columns
     return textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
+
+
+def _cut(line: str) -> str:
+    """On a terminal as much of the line as fits into one; elsewhere all of it."""
+    columns = shutil.get_terminal_size().columns
+    return line if not sys.stderr.isatty() or len(line) < columns else line[: columns - 4] + "..."
 
 
 def _write(stream: IO[str], text: str) -> None:

@@ -119,13 +119,13 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
 
     def took(characters: int) -> float:
         text = piece * (characters // len(piece))
-        started = time.process_time()
+        started = time.thread_time()
         NOBODY.find(text)
-        return time.process_time() - started
+        return time.thread_time() - started
 
     took(1_000)
     short = min(took(2_000) for _ in range(3))
-    assert took(16_000) < 25 * short + 0.05
+    assert min(took(16_000) for _ in range(3)) < 25 * short + 0.05
 
 
 def test_real_abstracts_give_no_false_alarm(shared_dir: Path) -> None:
