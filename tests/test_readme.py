@@ -72,6 +72,7 @@ def test_an_example_runs_as_it_stands(
     monkeypatch.chdir(tmp_path)
     for name, value in server.settings_overrides().items():
         monkeypatch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
+    monkeypatch.setenv("LITERATURE_AGENT_PACE", "off")
     # `run_sync` makes a loop where there is none and leaves it open; this one is closed.
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -94,7 +95,7 @@ def test_a_snippet_runs_as_it_stands(number: int, server: SandboxServer, tmp_pat
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", _blocks("python")[number]],
         cwd=tmp_path,
-        env={**os.environ, **places, "PYTHONUTF8": "1"},
+        env={**os.environ, **places, "LITERATURE_AGENT_PACE": "off", "PYTHONUTF8": "1"},
         check=False,
         capture_output=True,
         encoding="utf-8",

@@ -38,7 +38,7 @@ def open_settings(*, sandbox: bool, folder: Path | None) -> Iterator[Opened]:
         what = "invented papers" if corpus.is_synthetic else f"the records in {str(folder)!r}"
         note = f"Sandbox: {corpus.size} records ({what}) served on this machine; the real services are not asked."
         # Each server has a port of its own, so what were stored of its answers could never serve again.
-        yield Opened(load_settings(**server.settings_overrides(), cache="off"), note)
+        yield Opened(load_settings(**server.settings_overrides(), cache="off", pace="off"), note)
 
 
 @contextmanager

@@ -55,4 +55,6 @@ def server(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> Iterator[SandboxS
     with SandboxServer(corpus) as running:
         for name, value in running.settings_overrides().items():
             monkeypatch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
+        monkeypatch.setenv("LITERATURE_AGENT_PACE", "off")
+        monkeypatch.setenv("LITERATURE_AGENT_RETRY_MAX_WAIT_S", "0.01")
         yield running

@@ -75,6 +75,7 @@ def earlier_run(sandbox: SandboxServer, tmp_path_factory: pytest.TempPathFactory
     with pytest.MonkeyPatch.context() as patch:
         for name, value in sandbox.settings_overrides().items():
             patch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
+        patch.setenv("LITERATURE_AGENT_PACE", "off")
         asked = ("run", "Does metformin slow cognitive decline?", "--sources", "pubmed", "--quiet")
         assert main([*asked, "--output", str(folder / "run.json"), "--record", str(folder / "kept")]) == 0
     return folder

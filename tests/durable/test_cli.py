@@ -16,6 +16,7 @@ from literature_agent.sandbox import SandboxServer
 def at_sandbox(sandbox: SandboxServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in sandbox.settings_overrides().items():
         monkeypatch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
+    monkeypatch.setenv("LITERATURE_AGENT_PACE", "off")
 
 
 def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:

@@ -87,7 +87,12 @@ def stdio(sandbox: SandboxServer, tmp_path: Path) -> Callable[..., StdioServerPa
         return StdioServerParameters(
             command=sys.executable,
             args=["-m", "literature_agent", "mcp", *options],
-            env={**places, "LITERATURE_AGENT_CACHE_DIR": str(tmp_path / "cache"), **environment},
+            env={
+                **places,
+                "LITERATURE_AGENT_CACHE_DIR": str(tmp_path / "cache"),
+                "LITERATURE_AGENT_PACE": "off",
+                **environment,
+            },
         )
 
     return command
