@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import hypothesis
 import pytest
@@ -14,6 +16,9 @@ import pytest
 from evals.postgres import Postgres, running_postgres
 from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -79,3 +84,33 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
 def postgres_url(postgres: Postgres) -> str:
     """The address of a new empty database."""
     return postgres.database()
+
+
+PLACES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Without the background services, which ask the network and find none where tests run.
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+
+
+def _missing(reason: str) -> None:
+    if os.environ.get("REQUIRE_BROWSER"):
+        pytest.fail(f"REQUIRE_BROWSER is set and {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium; the test is skipped where none can be had, and fails there if REQUIRE_BROWSER is set."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        _missing("the extra `browser` (playwright) is not installed")
+    program = next((path for name in PLACES if (path := shutil.which(name))), None)
+    if program is None:
+        _missing(f"no Chromium is installed ({', '.join(PLACES)})")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield started
+        started.close()

@@ -73,16 +73,8 @@ def test_an_example_runs_as_it_stands(
     for name, value in server.settings_overrides().items():
         monkeypatch.setenv(f"LITERATURE_AGENT_{name.upper()}", value)
     monkeypatch.setenv("LITERATURE_AGENT_PACE", "off")
-    # `run_sync` makes a loop where there is none and leaves it open; this one is closed.
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        exec(
-            compile(_blocks("python")[number], f"README.md, snippet {number}", "exec"), {"__name__": "__main__"}
-        )  # the README is ours
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
+    # The README is ours.
+    exec(compile(_blocks("python")[number], f"README.md, snippet {number}", "exec"), {"__name__": "__main__"})
     shown = capsys.readouterr().out
     for text in SHOWN[number]:
         assert text in shown

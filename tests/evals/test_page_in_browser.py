@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,34 +20,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
-
-PLACES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Without the background services, which ask the network and find none where tests run.
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
-
-
-def _missing(reason: str) -> None:
-    if os.environ.get("REQUIRE_BROWSER"):
-        pytest.fail(f"REQUIRE_BROWSER is set and {reason}")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _missing("the extra `browser` (playwright) is not installed")
-    program = next((path for name in PLACES if (path := shutil.which(name))), None)
-    if program is None:
-        _missing(f"no Chromium is installed ({', '.join(PLACES)})")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
-        yield started
-        started.close()
 
 
 def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, good: Outcome, tmp_path: Path) -> None:

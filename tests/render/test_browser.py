@@ -9,8 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -31,37 +29,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-PLACES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# Without the background services, which ask the network and find none where tests run.
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 SERIOUS = ("serious", "critical")
 
 Open = Callable[..., "Page"]
-
-
-def _missing(reason: str) -> None:
-    if os.environ.get("REQUIRE_BROWSER"):
-        pytest.fail(f"REQUIRE_BROWSER is set and {reason}")
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        _missing("the extra `browser` (playwright) is not installed")
-    program = next((path for name in PLACES if (path := shutil.which(name))), None)
-    if program is None:
-        _missing(f"no Chromium is installed ({', '.join(PLACES)})")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
-        yield started
-        started.close()
 
 
 @pytest.fixture
