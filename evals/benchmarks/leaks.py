@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,7 +30,7 @@ def run(*, small: bool = False) -> list[Figure]:
         asyncio.run(_runs(settings, 2 if small else 8))
         before = _open()
         ended, cancelled, tasks = asyncio.run(_runs(settings, runs))
-        after = _open()
+        after = _settled(before)
     return show(
         "leaks",
         [
@@ -53,6 +54,17 @@ def _open() -> dict[str, int]:
         "sockets": sum(target.startswith("socket:") for target in targets),
         "other file handles": sum(not target.startswith("socket:") for target in targets),
     }
+
+
+def _settled(before: dict[str, int]) -> dict[str, int]:
+    """What is open once nothing more closes, within ten seconds. anyio tells its worker threads to end when the loop's
+    main task does and joins none of them, so on a busy machine they may outlive `asyncio.run` by a moment."""
+    until = time.monotonic() + 10
+    after = _open()
+    while any(after[name] > before[name] for name in before) and time.monotonic() < until:
+        time.sleep(0.05)
+        after = _open()
+    return after
 
 
 async def _runs(settings: Settings, count: int) -> tuple[int, dict[str, int], int]:
