@@ -15,7 +15,7 @@ from literature_agent.sources.pmc.client import PMCClient
 from literature_agent.sources.pmc.tools import PMCTools
 from literature_agent.sources.pubmed.mesh import lookup_mesh
 from literature_agent.transport import Transport
-from tests.federation.conftest import Desk
+from tests.desks import Desk
 
 _SEARCHED = ("pubmed", "europepmc", "biorxiv", "medrxiv", "clinicaltrials")
 _WINDOW = {"date_from": "2024-01-01", "date_to": "2024-01-31"}
@@ -48,7 +48,7 @@ async def test_a_search_that_cannot_be_sent_is_refused_in_a_sentence_with_value_
         await find_source(source, transport.settings).build(transport).search(query, **given)
     _says(refused.value, parts)
     assert refused.value.reason == f"{source}_invalid_input"
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 @pytest.mark.parametrize("source", _SEARCHED)
@@ -98,7 +98,7 @@ async def test_identifiers_that_cannot_be_fetched_are_refused_in_a_sentence_with
     with pytest.raises(InvalidInputError) as refused:
         await _fetcher(source, transport)(ids)
     _says(refused.value, parts)
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 @pytest.mark.parametrize("source", _WRONG_KIND)
@@ -106,7 +106,7 @@ async def test_no_identifiers_are_no_request(transport: Transport, desk: Desk, s
     """K013."""
     result = await _fetcher(source, transport)([])
     assert (result.artifacts, result.not_found, result.failed) == ((), (), {})
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 def _fetcher(source: str, transport: Transport) -> Callable[[list[str]], Awaitable[Any]]:
@@ -139,7 +139,7 @@ async def test_what_names_no_work_is_refused_by_reading_conversion_and_related_w
     assert converted.status == "invalid"
     assert converted.error is not None
     assert all(part in f"{converted.error.message} {converted.error.recovery}" for part in (*parts, "PMID", "DOI"))
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 async def test_a_trial_has_no_full_text_and_no_similar_works_and_the_sentence_names_it(
@@ -151,7 +151,7 @@ async def test_a_trial_has_no_full_text_and_no_similar_works_and_the_sentence_na
     with pytest.raises(InvalidInputError) as unrelated:
         await find_related(transport, "NCT01234567", "similar")
     _says(unrelated.value, ("NCT01234567", "Start from another work"))
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 async def test_limits_and_kinds_out_of_bounds_are_refused_by_name(transport: Transport, desk: Desk) -> None:
@@ -169,7 +169,7 @@ async def test_limits_and_kinds_out_of_bounds_are_refused_by_name(transport: Tra
         with pytest.raises(InvalidInputError) as refused:
             await call
         _says(refused.value, parts)
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 async def test_citations_in_which_nothing_can_be_read_are_unknown_and_say_what_to_give(
@@ -178,7 +178,7 @@ async def test_citations_in_which_nothing_can_be_read_are_unknown_and_say_what_t
     matches = await match_citations(transport, ["", "9" * 30_000, "\x00\x01"])
     assert [match.status for match in matches] == ["unknown"] * 3
     assert all("give authors, year and title, or an identifier" in (match.note or "") for match in matches)
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 def _says(error: InvalidInputError, parts: Sequence[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from literature_agent.federation import Citation, match_citations
 from literature_agent.federation.citations import MOST_CITATIONS, compare, is_meant
 from literature_agent.results import CitationMatch
 from literature_agent.sandbox import SandboxServer
-from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import europepmc, pubmed
 from literature_agent.transport import Transport
 
@@ -32,26 +29,6 @@ FIELDS = {
     "first_page": "201",
     "doi": "10.5555/synthetic.90000101",
 }
-
-
-@pytest.fixture
-def here(sandbox: SandboxServer, tmp_path: Path) -> Iterator[Settings]:
-    yield load_settings(
-        **sandbox.settings_overrides(),
-        cache_dir=tmp_path / "cache",
-        pace="off",
-        cache="off",
-        breaker="off",
-        rate_limit_store="memory",
-        retry_max_wait_s=0.01,
-    )
-    sandbox.faults.clear()
-
-
-@pytest.fixture
-async def wire(here: Settings) -> AsyncIterator[Transport]:
-    async with Transport(here) as opened:
-        yield opened
 
 
 async def match(wire: Transport, citation: str | Citation) -> CitationMatch:

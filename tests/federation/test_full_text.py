@@ -15,8 +15,7 @@ from literature_agent.registry import ArtifactRegistry
 from literature_agent.results import FullText
 from literature_agent.settings import Settings
 from literature_agent.transport import Transport
-
-from .conftest import PAYLOADS, Desk, StillClock
+from tests.desks import PAYLOADS, Desk, StillClock
 
 CONVERTED = json.dumps(
     {"status": "ok", "records": [{"pmid": 90000301, "pmcid": "PMC90000301", "doi": "10.5555/synthetic.sleep.301"}]}
@@ -73,7 +72,7 @@ async def test_every_kind_of_identifier_climbs_the_same_ladder(
     }
     assert (len(full.sections), len(full.tables), len(full.figures), len(full.cited_works)) == (5, 2, 2, 2)
     assert full.trail[-1].route == "pmc_efetch"
-    assert len(desk.asked) == requests
+    assert len(desk.sent) == requests
 
 
 async def test_the_text_stands_once_and_the_record_is_a_citation(desk: Desk, transport: Transport) -> None:
@@ -108,7 +107,7 @@ async def test_a_bot_check_page_is_a_failed_route_and_the_next_is_asked(
     desk: Desk, transport: Transport, status: int
 ) -> None:
     """K046: never saved as the article, reported as blocked."""
-    desk.answers("efetch.*db=pmc", (PAYLOADS / "bot-check.html").read_bytes(), status=status, kind="text/html")
+    desk.answers("efetch.*db=pmc", (PAYLOADS / "pmc" / "bot-check.html").read_bytes(), status=status, kind="text/html")
     desk.answers("fullTextXML", "article-2026.xml")
     full = await read_full_text(transport, "PMC90000301")
     assert full.available
@@ -289,7 +288,7 @@ async def test_if_every_route_failed_that_is_an_error(desk: Desk, transport: Tra
 
 async def test_a_cut_off_article_is_a_failed_route(desk: Desk, transport: Transport) -> None:
     """K017: what is cut off is no article."""
-    whole = (PAYLOADS / "article-2026.xml").read_bytes()
+    whole = (PAYLOADS / "pmc" / "article-2026.xml").read_bytes()
     desk.answers("efetch.*db=pmc", whole[: len(whole) // 2], kind="text/xml")
     desk.answers("fullTextXML", whole[: len(whole) // 2], kind="application/xml")
     with pytest.raises(SourceError) as caught:
@@ -300,7 +299,7 @@ async def test_a_cut_off_article_is_a_failed_route(desk: Desk, transport: Transp
 async def test_a_slow_large_article_has_no_total_time_limit(desk: Desk, settings: Settings) -> None:
     """K044: only the wait for the next part is timed; the whole may take its time."""
     clock = StillClock()
-    whole = (PAYLOADS / "article-2026.xml").read_bytes()
+    whole = (PAYLOADS / "pmc" / "article-2026.xml").read_bytes()
 
     class Slow(httpx.AsyncByteStream):
         async def __aiter__(self) -> Any:
@@ -354,7 +353,7 @@ async def test_what_names_no_article_is_refused_before_anything_is_sent(
         await read_full_text(transport, id)
     assert caught.value.reason == "pmc_invalid_input"
     assert caught.value.recovery
-    assert desk.asked == []
+    assert desk.sent == []
 
 
 async def test_a_budget_of_nothing_is_refused(transport: Transport) -> None:

@@ -10,8 +10,7 @@ from literature_agent.artifacts import BioRxivPreprint, DetailedArticle, EuropeP
 from literature_agent.errors import InvalidInputError
 from literature_agent.federation import ConvertedId, Ids, convert_ids, ids_of, ids_of_records
 from literature_agent.transport import Transport
-
-from .conftest import Desk
+from tests.desks import Desk
 
 
 @pytest.mark.parametrize(
@@ -72,4 +71,4 @@ async def test_every_identifier_gets_one_answer_in_its_place(desk: Desk, transpo
 async def test_no_identifiers_send_nothing(desk: Desk, transport: Transport) -> None:
     """K013."""
     assert await convert_ids(transport, []) == ()
-    assert desk.asked == []
+    assert desk.sent == []

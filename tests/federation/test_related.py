@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +12,6 @@ from literature_agent.federation import Seed, find_related, seed_of, seed_of_rec
 from literature_agent.federation.ids import Ids
 from literature_agent.results import RelatedResult
 from literature_agent.sandbox import SandboxServer
-from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import europepmc, pubmed
 from literature_agent.transport import Transport
 
@@ -22,26 +19,6 @@ from literature_agent.transport import Transport
 CITING, CITED = "90000101", "90000103"
 RETRACTED, RETRACTION = "90000701", "90000702"
 PREPRINT, PAPER = "90000707", "90000708"
-
-
-@pytest.fixture
-def here(sandbox: SandboxServer, tmp_path: Path) -> Iterator[Settings]:
-    yield load_settings(
-        **sandbox.settings_overrides(),
-        cache_dir=tmp_path / "cache",
-        pace="off",
-        cache="off",
-        breaker="off",
-        rate_limit_store="memory",
-        retry_max_wait_s=0.01,
-    )
-    sandbox.faults.clear()
-
-
-@pytest.fixture
-async def wire(here: Settings) -> AsyncIterator[Transport]:
-    async with Transport(here) as opened:
-        yield opened
 
 
 def pmids(result: RelatedResult) -> list[str | None]:

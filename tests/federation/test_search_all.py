@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -25,27 +23,6 @@ from literature_agent.transport import Transport
 QUERY = "metformin AND cognitive decline"
 BOTH = (pubmed.SOURCE, europepmc.SOURCE)
 WINDOWED = replace(pubmed.SOURCE, name="windowed", label="Windowed", needs_window=True)
-
-
-@pytest.fixture
-def here(sandbox: SandboxServer, tmp_path: Path) -> Iterator[Settings]:
-    """Settings that point at the sandbox; faults are off again afterwards."""
-    yield load_settings(
-        **sandbox.settings_overrides(),
-        cache_dir=tmp_path / "cache",
-        pace="off",
-        cache="off",
-        breaker="off",
-        rate_limit_store="memory",
-        retry_max_wait_s=0.01,
-    )
-    sandbox.faults.clear()
-
-
-@pytest.fixture
-async def wire(here: Settings) -> AsyncIterator[Transport]:
-    async with Transport(here) as opened:
-        yield opened
 
 
 def pmids(result: SearchResult) -> list[str | None]:

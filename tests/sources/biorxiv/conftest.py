@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,92 +12,31 @@ from literature_agent.settings import Settings
 from literature_agent.sources.biorxiv.client import BioRxivClient
 from literature_agent.sources.biorxiv.tools import BioRxivTools
 from literature_agent.transport import MemoryPaceStore, Transport
+from tests import desks
+from tests.desks import Desk, StillClock, bare_settings
 
-PAYLOADS = Path(__file__).resolve().parents[2] / "payloads" / "biorxiv"
+PAYLOADS = desks.PAYLOADS / "biorxiv"
 
 
 Row = Callable[..., dict[str, Any]]
 PageOf = Callable[..., dict[str, Any]]
 
 
-class StillClock:
-    """Time that passes only by waiting, and never really waits."""
-
-    def __init__(self) -> None:
-        self.waited = 0.0
-        self.today = datetime(2026, 11, 30, 13, tzinfo=UTC)
-
-    def monotonic(self) -> float:
-        return self.waited
-
-    def now(self) -> datetime:
-        return self.today + timedelta(seconds=self.waited)
-
-    async def sleep(self, seconds: float) -> None:
-        self.waited += seconds
-
-    def block(self, seconds: float) -> None:
-        self.waited += seconds
-
-
-@dataclass
-class Rule:
-    """One prepared answer, given `left` times."""
-
-    pattern: re.Pattern[str]
-    status: int
-    content: bytes
-    kind: str
-    left: int
-
-
-@dataclass
-class Desk:
-    """The first prepared answer whose pattern is found in `path?query` (decoded) is given; else nothing is found."""
-
-    sent: list[str] = field(default_factory=list)
-    rules: list[Rule] = field(default_factory=list)
-
-    def answers(
-        self,
-        pattern: str,
-        body: str | bytes | dict[str, Any],
-        *,
-        status: int = 200,
-        kind: str = "application/json",
-        times: int = 10**9,
-    ) -> None:
-        content = json.dumps(body).encode() if isinstance(body, dict) else body
-        content = content.encode() if isinstance(content, str) else content
-        self.rules.append(Rule(re.compile(pattern), status, content, kind, times))
-
-    def answers_with(self, pattern: str, payload: str, *, times: int = 10**9) -> None:
-        self.answers(pattern, (PAYLOADS / payload).read_bytes(), times=times)
-
-    def __call__(self, request: httpx.Request) -> httpx.Response:
-        query = f"?{httpx.QueryParams(request.url.query.decode())}".replace("+", " ") if request.url.query else ""
-        line = request.url.path.lstrip("/") + query
-        self.sent.append(line)
-        for rule in self.rules:
-            if rule.left > 0 and rule.pattern.search(line):
-                rule.left -= 1
-                return httpx.Response(rule.status, content=rule.content, headers={"content-type": rule.kind})
-        return httpx.Response(200, content=(PAYLOADS / "no-posts-found.json").read_bytes())
-
-
 @pytest.fixture
 def desk() -> Desk:
-    return Desk()
+    """What no answer was prepared for is not found, as the API says it."""
+    nothing = (PAYLOADS / "no-posts-found.json").read_bytes()
+    return Desk(PAYLOADS, otherwise=lambda _: httpx.Response(200, content=nothing))
 
 
 @pytest.fixture
 def clock() -> StillClock:
-    return StillClock()
+    return StillClock(hour=13)
 
 
 @pytest.fixture
 def biorxiv_settings() -> Settings:
-    return Settings(pace="off", rate_limit_store="memory", cache="off", breaker="off")
+    return bare_settings()
 
 
 @pytest.fixture
@@ -116,7 +50,7 @@ def paced(desk: Desk, clock: StillClock) -> Callable[..., Transport]:
     """Opens a transport that keeps the pace of one request a second, less a margin, on a clock that never waits."""
 
     def opened(**settings: Any) -> Transport:
-        wanted = Settings(pace="on", rate_limit_store="memory", cache="off", breaker="off", **settings)
+        wanted = bare_settings(pace="on", **settings)
         return Transport(wanted, network=httpx.MockTransport(desk), clock=clock, store=MemoryPaceStore())
 
     return opened

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -20,8 +19,10 @@ from literature_agent.sources.biorxiv.highwire import Part, abstract_text, read_
 from literature_agent.sources.biorxiv.pages import KeptPage, KeptPages, Place
 from literature_agent.sources.biorxiv.parse import Page, parse_details, preprint_of, whole_preprint_of
 from literature_agent.transport import TransientAnswer
+from tests import desks
+from tests.desks import damaged_bytes, mutated_json
 
-PAYLOADS = Path(__file__).resolve().parents[2] / "payloads" / "biorxiv"
+PAYLOADS = desks.PAYLOADS / "biorxiv"
 Row = Callable[..., dict[str, Any]]
 PageOf = Callable[..., dict[str, Any]]
 
@@ -298,19 +299,9 @@ def test_the_pages_longest_unused_go_first(payload: Callable[[str], bytes]) -> N
 
 # --- anything at all --------------------------------------------------------------------------------------------------
 
-_NAMES = ("window-first-page.json", "window-last-page.json", "window-old-shape.json", "versions.json")
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def _places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = []
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        found += [(*way, key), *_places(inner, (*way, key))]
-    return found
+_ANSWERS = [
+    PAYLOADS / f"{name}.json" for name in ("window-first-page", "window-last-page", "window-old-shape", "versions")
+]
 
 
 def _parsed(body: bytes) -> None:
@@ -323,31 +314,16 @@ def _parsed(body: bytes) -> None:
             whole_preprint_of(page, "medrxiv").model_dump_json()
 
 
-@given(data=st.data())
-def test_mutated_answers_raise_only_errors_of_ours(data: st.DataObject) -> None:
+@given(body=mutated_json(_ANSWERS))
+def test_mutated_answers_raise_only_errors_of_ours(body: bytes) -> None:
     """Ours: any member replaced by anything, or removed."""
-    mutated = copy.deepcopy(json.loads((PAYLOADS / data.draw(st.sampled_from(_NAMES))).read_text(encoding="utf-8")))
-    for _ in range(data.draw(st.integers(1, 3))):
-        places = _places(mutated)
-        if not places:
-            break
-        *way, last = data.draw(st.sampled_from(places))
-        holder = mutated
-        for step in way:
-            holder = holder[step]
-        if data.draw(st.booleans()):
-            holder[last] = data.draw(_JSON)
-        else:
-            del holder[last]
-    _parsed(json.dumps(mutated).encode())
+    _parsed(body)
 
 
-@given(name=st.sampled_from(_NAMES), start=st.integers(0, 4000), cut=st.integers(0, 40), put=st.binary(max_size=12))
-def test_damaged_bytes_raise_only_errors_of_ours(name: str, start: int, cut: int, put: bytes) -> None:
+@given(body=damaged_bytes(_ANSWERS))
+def test_damaged_bytes_raise_only_errors_of_ours(body: bytes) -> None:
     """Ours: bytes cut out, put in, or broken off."""
-    body = (PAYLOADS / name).read_bytes()
-    _parsed(body[:start] + put + body[start + cut :])
-    _parsed(body[:start])
+    _parsed(body)
 
 
 @given(text=st.text(alphabet=st.sampled_from("OC_LISTABFGSCPW{}[]~&;.:\n MethodsResultsAnd\x00"), max_size=120))

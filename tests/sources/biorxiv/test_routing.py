@@ -15,7 +15,7 @@ from literature_agent.sources.biorxiv import BIORXIV, MEDRXIV
 from literature_agent.transport import Transport
 
 if TYPE_CHECKING:
-    from tests.sources.biorxiv.conftest import Desk
+    from tests.desks import Desk
 
 JULY = {"query": "widgets", "date_from": "2026-07-01", "date_to": "2026-07-03"}
 
@@ -48,12 +48,12 @@ def gate(transport: Transport) -> Gate:
 
 
 async def test_the_server_named_by_the_model_is_the_source_that_is_logged(gate: Gate, desk: Desk) -> None:
-    desk.answers_with("details/biorxiv/.*/0/json", "window-first-page.json")
+    desk.answers("details/biorxiv/.*/0/json", "window-first-page.json")
     assert (await gate.search(**JULY, server="medrxiv")).startswith("Search s1 | medrxiv | empty")
     assert (await gate.search(**JULY)).startswith("Search s2 | biorxiv | ok")
     assert (await gate.search(**JULY, server="biorxiv", category="immunology")).startswith("Search s3 | biorxiv")
     assert [record.source for record in gate.custody.ledger.search_log()] == ["medrxiv", "biorxiv", "biorxiv"]
-    assert [line.split("/")[1] for line in desk.sent][:2] == ["medrxiv", "biorxiv"]
+    assert [line.split("/")[1] for line in desk.paths][:2] == ["medrxiv", "biorxiv"]
 
 
 async def test_a_server_that_the_run_may_not_ask_is_a_correction(transport: Transport, desk: Desk) -> None:
@@ -75,12 +75,12 @@ async def test_a_model_may_narrow_the_window_of_the_request_and_not_widen_it(
     limits: dict[str, str], asked: str, transport: Transport, desk: Desk
 ) -> None:
     await Gate(transport, BIORXIV, **limits).search(**JULY)
-    assert desk.sent == [f"details/biorxiv/{asked}/0/json"]
+    assert desk.paths == [f"details/biorxiv/{asked}/0/json"]
 
 
 async def test_progress_is_told_as_events(gate: Gate, desk: Desk) -> None:
-    desk.answers_with("/0/json", "window-first-page.json")
-    desk.answers_with("/3/json", "window-last-page.json")
+    desk.answers("/0/json", "window-first-page.json")
+    desk.answers("/3/json", "window-last-page.json")
     await gate.search(**JULY)
     assert [event.text for event in gate.events if event.kind == "search_progress"] == [
         "bioRxiv: 2 pages in the window.",

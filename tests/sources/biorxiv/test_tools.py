@@ -25,7 +25,7 @@ from literature_agent.transport import Progress, Transport
 from literature_agent.transport.turns import MARGIN
 
 if TYPE_CHECKING:
-    from tests.sources.biorxiv.conftest import Desk, StillClock
+    from tests.desks import Desk, StillClock
 
 Row = Callable[..., dict[str, Any]]
 PageOf = Callable[..., dict[str, Any]]
@@ -53,8 +53,8 @@ def first(result: SearchResult) -> BioRxivPreprint:
 @pytest.fixture
 def july(desk: Desk) -> None:
     """Five rows on two pages: four preprints, one with two versions."""
-    desk.answers_with(r"2026-07-01/2026-07-03/0/json", "window-first-page.json")
-    desk.answers_with(r"2026-07-01/2026-07-03/3/json", "window-last-page.json")
+    desk.answers(r"2026-07-01/2026-07-03/0/json", "window-first-page.json")
+    desk.answers(r"2026-07-01/2026-07-03/3/json", "window-last-page.json")
 
 
 # --- search -----------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def july(desk: Desk) -> None:
 async def test_every_page_of_the_window_is_read_and_filtered_by_words(tools: BioRxivTools, desk: Desk) -> None:
     """K057, K058: the cursor moves by the rows received, and the words are looked for here."""
     result = await tools.search_biorxiv("immun*", **JULY)
-    assert desk.sent == [
+    assert desk.paths == [
         "details/biorxiv/2026-07-01/2026-07-03/0/json",
         "details/biorxiv/2026-07-01/2026-07-03/3/json",
     ]
@@ -176,7 +176,7 @@ async def test_bad_input_is_refused_with_value_and_fix_before_sending(
 async def test_months_and_years_are_whole_windows(tools: BioRxivTools, desk: Desk) -> None:
     await tools.search("zebrafish", date_from="2024-02", date_to="2024-02")
     await tools.search("zebrafish", date_from="2024/2/9", date_to="2024")
-    assert desk.sent == [
+    assert desk.paths == [
         "details/biorxiv/2024-02-01/2024-02-29/0/json",
         "details/biorxiv/2024-02-09/2024-12-31/0/json",
     ]
@@ -207,7 +207,7 @@ async def test_a_total_larger_than_what_exists_is_a_normal_end(tools: BioRxivToo
     assert result.warnings == (
         "bioRxiv states 80 versions in this window, but its list ended after 65: there are no more.",
     )
-    assert [line.split("/")[4] for line in desk.sent] == ["0", "30", "60", "65"]
+    assert [line.split("/")[4] for line in desk.paths] == ["0", "30", "60", "65"]
 
 
 async def test_a_total_far_above_what_exists_does_not_refuse_the_window(
@@ -217,7 +217,7 @@ async def test_a_total_far_above_what_exists_does_not_refuse_the_window(
     window(rows=40, total=148_231)
     result = await tools.search("widgets", max_results=200, **JULY)
     assert (result.status, result.total) == ("ok", 40)
-    assert [line.split("/")[4] for line in desk.sent] == ["0", "1800", "30", "40"]
+    assert [line.split("/")[4] for line in desk.paths] == ["0", "1800", "30", "40"]
     assert "states 148,231 versions" in result.warnings[0]
 
 
@@ -408,18 +408,18 @@ async def test_the_days_that_have_not_ended_are_asked_again(
     window(rows=30, where="2026-11-30/2026-11-30")
     now: dict[str, Any] = {"date_from": "2026-11-20", "date_to": "2026-11-30"}
     await tools.search("widgets", **now)
-    assert [line.removeprefix("details/biorxiv/") for line in desk.sent] == [
+    assert [line.removeprefix("details/biorxiv/") for line in desk.paths] == [
         "2026-11-20/2026-11-29/0/json",
         "2026-11-30/2026-11-30/0/json",
         "2026-11-20/2026-11-29/30/json",
     ]
     desk.sent.clear()
     await tools.search("preprint", **now)
-    assert desk.sent == ["details/biorxiv/2026-11-30/2026-11-30/0/json"]
+    assert desk.paths == ["details/biorxiv/2026-11-30/2026-11-30/0/json"]
     desk.sent.clear()
     clock.today = datetime(2026, 11, 30, 11, tzinfo=UTC)
     await tools.search("widgets", **now)
-    assert [line.split("/")[2:4] for line in desk.sent] == [["2026-11-20", "2026-11-28"], ["2026-11-29", "2026-11-30"]]
+    assert [line.split("/")[2:4] for line in desk.paths] == [["2026-11-20", "2026-11-28"], ["2026-11-29", "2026-11-30"]]
 
 
 async def test_recent_days_that_fail_leave_the_others(tools: BioRxivTools, window: Window, desk: Desk) -> None:
@@ -491,7 +491,7 @@ async def test_the_category_is_asked_of_the_server(tools: BioRxivTools, desk: De
     result = await tools.search("widgets", category="Immunology", **JULY)
     assert (result.total, result.warnings) == (1, ())
     assert result.applied_filters["category"] == "immunology"
-    assert desk.sent == ["details/biorxiv/2026-07-01/2026-07-03/0/json?category=immunology"]
+    assert desk.paths == ["details/biorxiv/2026-07-01/2026-07-03/0/json?category=immunology"]
 
 
 async def test_a_category_that_the_server_ignores_is_filtered_here_and_said(
@@ -510,7 +510,7 @@ async def test_a_category_that_the_server_ignores_is_filtered_here_and_said(
 
 
 async def test_a_preprint_is_fetched_with_all_versions(medrxiv: BioRxivTools, desk: Desk) -> None:
-    desk.answers_with("details/medrxiv/10.5555/2020.03.24.90000007/na/json", "versions.json")
+    desk.answers("details/medrxiv/10.5555/2020.03.24.90000007/na/json", "versions.json")
     result = await medrxiv.fetch_biorxiv([" https://doi.org/10.5555/2020.03.24.90000007 "])
     (preprint,) = result.artifacts
     assert isinstance(preprint, DetailedPreprint)
@@ -522,11 +522,11 @@ async def test_a_preprint_is_fetched_with_all_versions(medrxiv: BioRxivTools, de
 
 async def test_the_other_server_is_asked_before_a_doi_is_unknown(tools: BioRxivTools, desk: Desk) -> None:
     """K062: both servers share a prefix."""
-    desk.answers_with("details/medrxiv/10.5555/2020.03.24.90000007", "versions.json")
+    desk.answers("details/medrxiv/10.5555/2020.03.24.90000007", "versions.json")
     result = await tools.fetch_biorxiv(["10.5555/2020.03.24.90000007", "10.1101/2021.06.10.21258608"])
     assert [artifact.source for artifact in result.artifacts] == ["medrxiv"]
     assert result.not_found == ("10.1101/2021.06.10.21258608",)
-    assert [line.split("/")[1] for line in desk.sent] == ["biorxiv", "medrxiv"] * 2
+    assert [line.split("/")[1] for line in desk.paths] == ["biorxiv", "medrxiv"] * 2
 
 
 async def test_an_empty_answer_beside_a_failure_is_no_proof_of_absence(tools: BioRxivTools, desk: Desk) -> None:
@@ -534,7 +534,7 @@ async def test_an_empty_answer_beside_a_failure_is_no_proof_of_absence(tools: Bi
     desk.answers("details/medrxiv/", "")
     error = await failure(tools.fetch(["10.1101/2021.06.10.21258608"]))
     assert error.reason == "biorxiv_invalid_response"
-    desk.answers_with("details/biorxiv/10.5555", "versions.json")
+    desk.answers("details/biorxiv/10.5555", "versions.json")
     mixed = await tools.fetch(["10.5555/2020.03.24.90000007", "10.1101/2021.06.10.21258608"])
     assert (len(mixed.artifacts), mixed.not_found) == (1, ())
     assert mixed.failed["10.1101/2021.06.10.21258608"].retryable
@@ -544,14 +544,14 @@ async def test_dois_of_both_registrants_are_asked_without_their_version(tools: B
     """K059."""
     result = await tools.fetch(["10.64898/2025.12.01.123456v2", "10.1101/2024.01.02.24300691v1.full.pdf"])
     assert len(result.not_found) == 2
-    assert [line for line in desk.sent if "/biorxiv/" in line] == [
+    assert [line for line in desk.paths if "/biorxiv/" in line] == [
         "details/biorxiv/10.64898/2025.12.01.123456/na/json",
         "details/biorxiv/10.1101/2024.01.02.24300691/na/json",
     ]
 
 
 async def test_one_preprint_under_two_names_comes_once(medrxiv: BioRxivTools, desk: Desk) -> None:
-    desk.answers_with("10.5555/2020.03.24.90000007", "versions.json")
+    desk.answers("10.5555/2020.03.24.90000007", "versions.json")
     result = await medrxiv.fetch(["10.5555/2020.03.24.90000007", "doi:10.5555/2020.03.24.90000007", " "])
     assert (len(result.artifacts), len(desk.sent)) == (1, 1)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,14 +10,15 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from literature_agent.artifacts import ClinicalTrial
 from literature_agent.errors import LiteratureError, SourceError
 from literature_agent.sources.clinicaltrials.parse import parse_page, parse_study
 from literature_agent.transport import TransientAnswer
+from tests import desks
+from tests.desks import damaged_bytes, mutated_json
 
-PAYLOADS = Path(__file__).resolve().parents[2] / "payloads" / "clinicaltrials"
+PAYLOADS = desks.PAYLOADS / "clinicaltrials"
 
 
 def one(**modules: Any) -> ClinicalTrial:
@@ -317,19 +317,7 @@ def test_a_record_without_a_number_is_an_invalid_response() -> None:
 
 # --- anything at all --------------------------------------------------------------------------------------------------
 
-_NAMES = ("study-whole.json", "study-minimal.json", "page-first.json", "page-last.json")
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def _places(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    found = []
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        found += [(*way, key), *_places(inner, (*way, key))]
-    return found
+_ANSWERS = [PAYLOADS / name for name in ("study-whole.json", "study-minimal.json", "page-first.json", "page-last.json")]
 
 
 def _parsed(body: bytes) -> None:
@@ -340,31 +328,16 @@ def _parsed(body: bytes) -> None:
             study.trial.model_dump_json()
 
 
-@given(data=st.data())
-def test_mutated_answers_raise_only_errors_of_ours(data: st.DataObject) -> None:
+@given(body=mutated_json(_ANSWERS))
+def test_mutated_answers_raise_only_errors_of_ours(body: bytes) -> None:
     """Ours: any member replaced by anything, or removed."""
-    mutated = copy.deepcopy(json.loads((PAYLOADS / data.draw(st.sampled_from(_NAMES))).read_text(encoding="utf-8")))
-    for _ in range(data.draw(st.integers(1, 3))):
-        places = _places(mutated)
-        if not places:
-            break
-        *way, last = data.draw(st.sampled_from(places))
-        holder = mutated
-        for step in way:
-            holder = holder[step]
-        if data.draw(st.booleans()):
-            holder[last] = data.draw(_JSON)
-        else:
-            del holder[last]
-    _parsed(json.dumps(mutated).encode())
+    _parsed(body)
 
 
-@given(name=st.sampled_from(_NAMES), start=st.integers(0, 8000), cut=st.integers(0, 40), put=st.binary(max_size=12))
-def test_damaged_bytes_raise_only_errors_of_ours(name: str, start: int, cut: int, put: bytes) -> None:
+@given(body=damaged_bytes(_ANSWERS))
+def test_damaged_bytes_raise_only_errors_of_ours(body: bytes) -> None:
     """Ours: bytes cut out, put in, or broken off."""
-    body = (PAYLOADS / name).read_bytes()
-    _parsed(body[:start] + put + body[start + cut :])
-    _parsed(body[:start])
+    _parsed(body)
 
 
 # --- recorded answers -------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from literature_agent.settings import Settings
 from literature_agent.sources.clinicaltrials.tools import ClinicalTrialsTools
 
 if TYPE_CHECKING:
-    from tests.sources.clinicaltrials.conftest import Desk
+    from tests.desks import Desk
 
 Studies = Callable[..., dict[str, Any]]
 
@@ -37,8 +37,8 @@ def numbers(result: SearchResult | FetchResult) -> list[str]:
 async def test_search_follows_tokens_and_takes_the_total_from_the_first_page(
     tools: ClinicalTrialsTools, desk: Desk
 ) -> None:
-    desk.answers_with("pageToken=synthetic-token_1", "page-last.json")
-    desk.answers_with("studies", "page-first.json")
+    desk.answers("pageToken=synthetic-token_1", "page-last.json")
+    desk.answers("studies", "page-first.json")
     result = await tools.search_clinicaltrials("widgets")
     assert numbers(result) == ["NCT90000001", "NCT90000002", "NCT90000003"]
     assert (result.status, result.total, result.returned, result.next_page) == ("ok", 3, 3, None)
@@ -65,7 +65,7 @@ async def test_next_page_continues_right_after_the_last_returned(
 
 
 async def test_no_studies_is_empty(tools: ClinicalTrialsTools, desk: Desk) -> None:
-    desk.answers_with("studies", "nothing.json")
+    desk.answers("studies", "nothing.json")
     result = await tools.search("qqxzzy")
     assert (result.status, result.total, result.artifacts, result.error) == ("empty", 0, (), None)
     assert result.notice == "No study matches."
@@ -125,8 +125,8 @@ async def test_an_unreadable_study_makes_it_partial(tools: ClinicalTrialsTools, 
 
 async def test_studies_of_exactly_what_was_asked_come_first(tools: ClinicalTrialsTools, desk: Desk) -> None:
     """K065: `Hypertension` is asked, `Pulmonary Arterial Hypertension` holds the word too."""
-    desk.answers_with("pageToken", "page-last.json")
-    desk.answers_with("studies", "page-first.json")
+    desk.answers("pageToken", "page-last.json")
+    desk.answers("studies", "page-first.json")
     result = await tools.search("", condition="hypertension")
     assert numbers(result)[0] == "NCT90000002"
     assert result.query_sent == "cond=hypertension"
@@ -137,7 +137,7 @@ async def test_studies_of_exactly_what_was_asked_come_first(tools: ClinicalTrial
 
 
 async def test_filters_are_told(tools: ClinicalTrialsTools, desk: Desk) -> None:
-    desk.answers_with("studies", "nothing.json")
+    desk.answers("studies", "nothing.json")
     result = await tools.search(
         "widgets", overall_status=["recruiting"], phases=["3"], date_from="2020", date_to="2024-05", sort="updated"
     )
@@ -152,7 +152,7 @@ async def test_filters_are_told(tools: ClinicalTrialsTools, desk: Desk) -> None:
 
 
 async def test_a_future_date_is_said(tools: ClinicalTrialsTools, desk: Desk) -> None:
-    desk.answers_with("studies", "nothing.json")
+    desk.answers("studies", "nothing.json")
     result = await tools.search("widgets", date_from="2027")
     assert result.warnings == ("date_from='2027' lies in the future: no study can have been registered since.",)
 
@@ -180,7 +180,7 @@ async def test_bad_input_is_refused_before_sending(
 
 async def test_a_refused_query_is_told_in_a_short_sentence(tools: ClinicalTrialsTools, desk: Desk) -> None:
     """K069: plain text, not JSON; the list of tokens is left out."""
-    desk.answers_with("studies", "refused-bracket.txt", status=400)
+    desk.answers("studies", "refused-bracket.txt", status=400)
     error = await failure(tools.search("widgets"))
     assert isinstance(error, InvalidInputError)
     assert (error.reason, error.retryable) == ("clinicaltrials_invalid_input", False)
@@ -230,7 +230,7 @@ async def test_what_is_no_answer_is_a_failure(
 
 async def test_a_study_is_fetched_whole(tools: ClinicalTrialsTools, desk: Desk) -> None:
     """K071: any case, blanks around it."""
-    desk.answers_with("studies/NCT90000004", "study-whole.json")
+    desk.answers("studies/NCT90000004", "study-whole.json")
     result = await tools.fetch_clinicaltrial([" nct90000004 ", "NCT90000004"])
     (trial,) = result.artifacts
     assert isinstance(trial, ClinicalTrial)
@@ -257,7 +257,7 @@ async def test_several_studies_are_asked_together_and_the_missing_singly(
 async def test_a_former_number_leads_to_the_study_that_took_it_over(tools: ClinicalTrialsTools, desk: Desk) -> None:
     """301, followed on the same host."""
     desk.answers("studies/NCT90000099", "", status=301, location="/api/v2/studies/NCT90000004")
-    desk.answers_with("studies/NCT90000004", "study-whole.json")
+    desk.answers("studies/NCT90000004", "study-whole.json")
     result = await tools.fetch(["NCT90000099"])
     assert (numbers(result), result.not_found) == (["NCT90000004"], ())
     assert result.warnings[0] == "NCT90000099 is a former number of NCT90000004."

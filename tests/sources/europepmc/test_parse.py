@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,14 +10,15 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from literature_agent.artifacts import DetailedEuropePMCArticle, EuropePMCArticle
 from literature_agent.errors import InvalidInputError, LiteratureError, SourceError
 from literature_agent.sources.europepmc.parse import BareEnvelope, parse_article, parse_search
 from literature_agent.transport import TransientAnswer
+from tests import desks
+from tests.desks import damaged_bytes, mutated_json
 
-PAYLOADS = Path(__file__).resolve().parents[2] / "payloads" / "europepmc"
+PAYLOADS = desks.PAYLOADS / "europepmc"
 
 
 def one(**members: Any) -> DetailedEuropePMCArticle:
@@ -370,21 +370,7 @@ def test_page_without_one_readable_row_is_an_error() -> None:
 
 # --- anything at all --------------------------------------------------------------------------------------------------
 
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
-_NAMES = sorted(path.name for path in PAYLOADS.glob("*.json"))
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    here = [path] if path else []
-    if isinstance(value, dict):
-        return here + [place for key, inner in value.items() for place in _places(inner, (*path, key))]
-    if isinstance(value, list):
-        return here + [place for index, inner in enumerate(value) for place in _places(inner, (*path, index))]
-    return here
+_ANSWERS = sorted(PAYLOADS.glob("*.json"))
 
 
 def _parsed(body: bytes) -> None:
@@ -394,32 +380,16 @@ def _parsed(body: bytes) -> None:
             read()
 
 
-@given(data=st.data())
-def test_mutated_answers_raise_only_errors_of_ours(data: st.DataObject) -> None:
+@given(body=mutated_json(_ANSWERS))
+def test_mutated_answers_raise_only_errors_of_ours(body: bytes) -> None:
     """Ours: any member replaced by anything, or removed."""
-    whole = json.loads((PAYLOADS / data.draw(st.sampled_from(_NAMES))).read_text(encoding="utf-8"))
-    mutated = copy.deepcopy(whole)
-    for _ in range(data.draw(st.integers(1, 3))):
-        places = _places(mutated)
-        if not places:
-            break
-        *way, last = data.draw(st.sampled_from(places))
-        holder = mutated
-        for step in way:
-            holder = holder[step]
-        if data.draw(st.booleans()):
-            holder[last] = data.draw(_JSON)
-        else:
-            del holder[last]
-    _parsed(json.dumps(mutated).encode())
+    _parsed(body)
 
 
-@given(name=st.sampled_from(_NAMES), start=st.integers(0, 6000), cut=st.integers(0, 40), put=st.binary(max_size=12))
-def test_damaged_bytes_raise_only_errors_of_ours(name: str, start: int, cut: int, put: bytes) -> None:
+@given(body=damaged_bytes(_ANSWERS))
+def test_damaged_bytes_raise_only_errors_of_ours(body: bytes) -> None:
     """Ours: bytes cut out, put in, or broken off."""
-    body = (PAYLOADS / name).read_bytes()
-    _parsed(body[:start] + put + body[start + cut :])
-    _parsed(body[:start])
+    _parsed(body)
 
 
 # --- recorded answers -------------------------------------------------------------------------------------------------

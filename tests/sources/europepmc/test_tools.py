@@ -22,7 +22,7 @@ from literature_agent.sources.europepmc.tools import EuropePMCTools
 from literature_agent.transport import Transport
 
 if TYPE_CHECKING:
-    from tests.sources.europepmc.conftest import Desk, StillClock
+    from tests.desks import Desk, StillClock
 
 Rows = Callable[..., dict[str, Any]]
 
@@ -46,7 +46,7 @@ def ids_of(result: SearchResult) -> list[str]:
 
 
 async def test_search_returns_records_with_priors_provenance_and_links(tools: EuropePMCTools, desk: Desk) -> None:
-    desk.answers_with("search", "search-core.json")
+    desk.answers("search", "search-core.json")
     result = await tools.search_europepmc("synthetic widgets", date_from="2020", publication_types=["review"])
     assert (result.status, result.total, result.returned, result.next_page) == ("ok", 3, 3, None)
     assert [artifact.relevance_score for artifact in result.artifacts] == [0.9, 0.75, 0.9]
@@ -72,14 +72,14 @@ async def test_search_returns_records_with_priors_provenance_and_links(tools: Eu
 
 async def test_lite_records_have_no_date_of_a_correction_check(tools: EuropePMCTools, desk: Desk) -> None:
     """Ours: `lite` lists no corrections, so nothing was checked, except where the type says "retracted"."""
-    desk.answers_with("resultType=lite", "search-lite.json")
+    desk.answers("resultType=lite", "search-lite.json")
     result = await tools.search_europepmc("synthetic widgets", max_results=5, result_type="lite")
     checked = [artifact.correction_checked_at is not None for artifact in result.artifacts]
     assert checked == [False, False, True, False, False]
 
 
 async def test_nothing_found_is_empty_and_says_where(tools: EuropePMCTools, desk: Desk) -> None:
-    desk.answers_with("search", "search-nothing.json")
+    desk.answers("search", "search-nothing.json")
     result = await tools.search_europepmc("synthetic widgets", sources=["AGR"])
     assert (result.status, result.total, result.artifacts, result.error) == ("empty", 0, (), None)
     assert result.notice == "Europe PMC has no record for this query in AGR."
@@ -87,7 +87,7 @@ async def test_nothing_found_is_empty_and_says_where(tools: EuropePMCTools, desk
 
 async def test_long_query_is_posted(tools: EuropePMCTools, desk: Desk) -> None:
     """K011: the same parameters as a form."""
-    desk.answers_with("POST searchPOST", "search-core.json")
+    desk.answers("POST .*searchPOST", "search-core.json")
     result = await tools.search_europepmc(" OR ".join(f'"synthetic term {n}"' for n in range(100)))
     assert result.status == "ok"
     assert (desk.sent[0].method, desk.sent[0].path) == ("POST", "searchPOST")
@@ -202,7 +202,7 @@ async def test_echoed_cursor_is_not_compared(tools: EuropePMCTools, desk: Desk, 
     result = await tools.search_europepmc("x", max_results=5, page_size=1)
     assert ids_of(result) == ["1", "2"]
     assert len(desk.sent) == 2
-    assert "cursorMark=AoI%2Fx%3D%3D" in desk.sent[1].raw_query
+    assert "cursorMark=AoI%2Fx%3D%3D" in desk.sent[1].raw
 
 
 async def test_records_are_the_same_only_with_the_same_source(tools: EuropePMCTools, desk: Desk) -> None:
@@ -232,7 +232,7 @@ async def test_later_page_that_fails_keeps_the_earlier_ones(tools: EuropePMCTool
 
 
 async def test_unreadable_row_makes_the_page_partial(tools: EuropePMCTools, desk: Desk) -> None:
-    desk.answers_with("search", "search-half-missing.json")
+    desk.answers("search", "search-half-missing.json")
     result = await tools.search_europepmc("x")
     assert (result.status, ids_of(result)) == ("partial", ["90000131"])
     assert result.error is not None
@@ -279,8 +279,8 @@ async def test_sort_by_print_date_among_other_records_keeps_the_order_and_warns(
 
 async def test_bare_envelope_is_asked_again(tools: EuropePMCTools, desk: Desk) -> None:
     """K050: one in five good pages comes so in bad times."""
-    desk.answers_with("search", "bare-envelope.json", times=2)
-    desk.answers_with("search", "search-core.json")
+    desk.answers("search", "bare-envelope.json", times=2)
+    desk.answers("search", "search-core.json")
     result = await tools.search_europepmc("x")
     assert (result.status, result.total, len(desk.sent)) == ("ok", 3, 3)
 
@@ -289,7 +289,7 @@ async def test_bare_envelope_for_ever_is_a_failure_and_no_zero(
     tools: EuropePMCTools, desk: Desk, clock: StillClock
 ) -> None:
     """K050, K054: bounded attempts, an error within seconds."""
-    desk.answers_with("search", "bare-envelope.json")
+    desk.answers("search", "bare-envelope.json")
     error = await failure(tools.search_europepmc("x", sort="CITED desc"))
     assert (error.reason, error.retryable) == ("europepmc_unreachable", True)
     assert len(desk.sent) == 3
@@ -311,7 +311,7 @@ async def test_bare_envelope_for_ever_blames_sort_or_cursor_by_name(
     tools: EuropePMCTools, desk: Desk, asked: dict[str, str], named: str
 ) -> None:
     """K050: the server's only sign that it refuses them."""
-    desk.answers_with("search", "bare-envelope.json")
+    desk.answers("search", "bare-envelope.json")
     error = await failure(loosely(tools)("x", **asked))
     assert isinstance(error, InvalidInputError)
     assert (error.reason, error.retryable) == ("europepmc_invalid_input", False)
@@ -329,7 +329,7 @@ async def test_cursor_that_keeps_failing_advises_to_start_again(tools: EuropePMC
 
 async def test_refusal_inside_200_is_not_asked_again(tools: EuropePMCTools, desk: Desk) -> None:
     """K050: `errCode` says what was refused."""
-    desk.answers_with("search", "errcode-query.json")
+    desk.answers("search", "errcode-query.json")
     error = await failure(tools.search_europepmc("NOT"))
     assert isinstance(error, InvalidInputError)
     assert "No search criteria provided" in error.message
@@ -387,7 +387,7 @@ async def test_permanent_refusal_is_not_asked_again(
 async def test_outage_that_passes_is_not_noticed(tools: EuropePMCTools, desk: Desk) -> None:
     desk.answers("search", "", status=404, kind="text/plain", times=1)
     desk.answers("search", "<html>", kind="text/html", times=1)
-    desk.answers_with("search", "search-core.json")
+    desk.answers("search", "search-core.json")
     assert (await tools.search_europepmc("x")).status == "ok"
 
 
@@ -426,7 +426,7 @@ async def test_bad_input_is_refused_by_value_before_anything_is_sent(
 
 
 async def test_blank_filters_are_absent(tools: EuropePMCTools, desk: Desk) -> None:
-    desk.answers_with("search", "search-core.json")
+    desk.answers("search", "search-core.json")
     blank: dict[str, Any] = {
         "page": " ",
         "cursor_mark": None,
@@ -445,13 +445,13 @@ async def test_blank_filters_are_absent(tools: EuropePMCTools, desk: Desk) -> No
 
 
 async def test_what_is_odd_but_possible_is_sent_with_a_warning(tools: EuropePMCTools, desk: Desk) -> None:
-    desk.answers_with("search", "search-nothing.json")
+    desk.answers("search", "search-nothing.json")
     result = await tools.search_europepmc("statins[tiab]", date_from="2031")
     assert [warning.partition(" ")[0] for warning in result.warnings] == ["[tiab]", "date_from='2031'"]
 
 
 async def test_year_given_as_a_number_is_a_date(tools: EuropePMCTools, desk: Desk) -> None:
-    desk.answers_with("search", "search-nothing.json")
+    desk.answers("search", "search-nothing.json")
     result = await loosely(tools)("x", date_from=2020)
     assert result.applied_filters["date_from"] == "2020"
 
@@ -460,7 +460,7 @@ async def test_year_given_as_a_number_is_a_date(tools: EuropePMCTools, desk: Des
 
 
 async def test_fetch_reads_the_whole_record_by_path(tools: EuropePMCTools, desk: Desk) -> None:
-    desk.answers_with("article/MED/90000141", "article-core.json")
+    desk.answers("article/MED/90000141", "article-core.json")
     result = await tools.fetch_europepmc(["90000141"])
     (article,) = result.artifacts
     assert (article.kind, article.correction_status) == ("link:cite:europepmc:full", "retracted")
@@ -471,22 +471,22 @@ async def test_fetch_reads_the_whole_record_by_path(tools: EuropePMCTools, desk:
 
 async def test_unknown_id_is_not_found(tools: EuropePMCTools, desk: Desk) -> None:
     """Upstream: 200 with `hitCount` 0 and no `result`."""
-    desk.answers_with("article/", "article-unknown.json")
+    desk.answers("article/", "article-unknown.json")
     result = await tools.fetch_europepmc(["99999999"])
     assert (result.artifacts, result.not_found, result.failed) == ((), ("99999999",), {})
 
 
 async def test_record_of_a_neighbour_is_not_taken(tools: EuropePMCTools, desk: Desk) -> None:
     """K020: an unrelated record has been answered; source and id are checked."""
-    desk.answers_with("article/", "article-core.json")
-    desk.answers_with("search", "search-core.json")
+    desk.answers("article/", "article-core.json")
+    desk.answers("search", "search-core.json")
     result = await tools.fetch_europepmc(["NBK1234", "10.5555/other"])
     assert result.not_found == ("NBK1234", "10.5555/other")
 
 
 async def test_doi_and_pmcid_are_found_by_search(tools: EuropePMCTools, desk: Desk) -> None:
     """K051: `PMCID:PMC...` alone; the record that comes is MED."""
-    desk.answers_with("search", "search-core.json")
+    desk.answers("search", "search-core.json")
     result = await tools.fetch_europepmc(["https://doi.org/10.5555/SYNTHETIC.101", "pmc99000105"])
     assert [getattr(article, "epmc_id", None) for article in result.artifacts] == ["90000101", "PMC99000105"]
     assert [sent.fields["query"] for sent in desk.sent] == ['DOI:"10.5555/synthetic.101"', "PMCID:PMC99000105"]
@@ -494,7 +494,7 @@ async def test_doi_and_pmcid_are_found_by_search(tools: EuropePMCTools, desk: De
 
 async def test_same_record_asked_twice_comes_once(tools: EuropePMCTools, desk: Desk) -> None:
     desk.answers("article/MED", {"hitCount": 1, "result": {"id": "90000101", "source": "MED", "pmcid": "PMC99000101"}})
-    desk.answers_with("search", "search-core.json")
+    desk.answers("search", "search-core.json")
     result = await tools.fetch_europepmc(["90000101", "90000101", "PMC99000101"])
     assert len(result.artifacts) == 1
     assert (result.not_found, result.failed) == ((), {})
@@ -516,7 +516,7 @@ async def test_ids_that_one_query_does_not_bring_are_asked_singly(
     desk.answers("query=.* OR ", rows(["90000003", "90000001"], total=2))
     desk.answers("article/MED/90000002", {"hitCount": 1, "result": {"id": "90000002", "source": "MED"}})
     desk.answers("article/PPR/PPR990001", {"hitCount": 1, "result": {"id": "PPR990001", "source": "PPR"}})
-    desk.answers_with("article/MED/90000004", "article-unknown.json")
+    desk.answers("article/MED/90000004", "article-unknown.json")
     asked = ["90000001", "PPR990001", "90000002", "90000003", "90000004"]
     result = await tools.fetch_europepmc(asked)
     assert [getattr(article, "epmc_id", None) for article in result.artifacts] == asked[:4]
@@ -552,8 +552,8 @@ async def test_many_ids_are_asked_in_batches(tools: EuropePMCTools, desk: Desk, 
 async def test_failed_id_is_named_and_the_others_are_kept(tools: EuropePMCTools, desk: Desk) -> None:
     """Promise 4, K094: failed is not the same as not found."""
     desk.answers("article/MED/90000141", "", status=503, kind="text/plain")
-    desk.answers_with("article/MED/99999999", "article-unknown.json")
-    desk.answers_with("article/MED/90000142", "article-notice.json")
+    desk.answers("article/MED/99999999", "article-unknown.json")
+    desk.answers("article/MED/90000142", "article-notice.json")
     result = await tools.fetch_europepmc(["90000141", "99999999", "90000142"])
     assert [article.is_notice for article in result.artifacts] == [True]
     assert result.not_found == ("99999999",)
@@ -570,7 +570,7 @@ async def test_service_that_stays_down_is_not_asked_for_every_id(tools: EuropePM
 
 async def test_refused_id_among_good_ones_is_reported_by_itself(tools: EuropePMCTools, desk: Desk) -> None:
     """K018: free text is no identifier; the batch goes on."""
-    desk.answers_with("article/MED/90000142", "article-notice.json")
+    desk.answers("article/MED/90000142", "article-notice.json")
     result = await tools.fetch_europepmc(["PMC123, see 45", "90000142"])
     assert len(result.artifacts) == 1
     assert result.failed["PMC123, see 45"].reason == "europepmc_invalid_input"
@@ -601,7 +601,7 @@ async def test_no_ids_send_nothing(tools: EuropePMCTools, desk: Desk) -> None:
 async def test_full_text_is_the_answer_itself(
     tools: EuropePMCTools, desk: Desk, payload: Callable[[str], bytes]
 ) -> None:
-    desk.answers_with("PMC99000101/fullTextXML", "full-text.xml")
+    desk.answers("PMC99000101/fullTextXML", "full-text.xml")
     found, at, _ = await tools.client.full_text_xml("pmc99000101")
     assert (found.xml, found.reason) == (payload("full-text.xml"), None)
     assert at.isoformat() == "2026-11-30T12:00:00+00:00"
@@ -612,7 +612,7 @@ async def test_a_full_text_that_is_cut_off_is_asked_for_again(
 ) -> None:
     whole = payload("full-text.xml").decode()
     desk.answers("fullTextXML", whole[: len(whole) // 2], kind="application/xml", times=1)
-    desk.answers_with("fullTextXML", "full-text.xml")
+    desk.answers("fullTextXML", "full-text.xml")
     found = await tools.client.full_text_xml("PMC99000101")
     assert found.value.xml == whole.encode()
     assert len(desk.sent) == 2
@@ -624,7 +624,7 @@ async def test_absent_full_text_is_none_with_a_reason(
 ) -> None:
     """K055: through the real client, so that the 404 is the one it really meets."""
     if payload_name:
-        desk.answers_with("fullTextXML", payload_name)
+        desk.answers("fullTextXML", payload_name)
     else:
         desk.answers("fullTextXML", "", status=status, kind="application/xml")
     found = (await tools.client.full_text_xml("PMC99000151")).value

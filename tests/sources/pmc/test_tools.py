@@ -9,8 +9,7 @@ from literature_agent.errors import SourceError
 from literature_agent.settings import Settings
 from literature_agent.sources.pmc import PMCClient, PMCTools
 from literature_agent.transport import Transport
-
-from .conftest import Desk
+from tests.desks import PAYLOADS, Desk
 
 
 async def test_articles_come_in_the_order_asked_with_text_and_provenance(desk: Desk, tools: PMCTools) -> None:
@@ -21,7 +20,7 @@ async def test_articles_come_in_the_order_asked_with_text_and_provenance(desk: D
     first = result.artifacts[0].model_dump()
     assert [section["text"] for section in first["sections"]] == ["Text of the second."]
     assert first["provenance"][0]["request"] == "GET efetch.fcgi?db=pmc&id=90000321&retmode=xml"
-    assert len(desk.asked) == 2
+    assert len(desk.sent) == 2
 
 
 async def test_an_article_whose_text_is_kept_back_comes_as_a_citation(desk: Desk, tools: PMCTools) -> None:
@@ -47,7 +46,7 @@ async def test_a_fetch_of_which_nothing_was_answered_raises(desk: Desk, tools: P
     with pytest.raises(SourceError) as caught:
         await tools.fetch(["PMC90000301"])
     assert (caught.value.reason, caught.value.retryable) == ("pmc_unreachable", True)
-    assert len(desk.asked) == 3
+    assert len(desk.sent) == 3
 
 
 async def test_another_article_than_the_one_asked_is_never_taken(desk: Desk, tools: PMCTools) -> None:
@@ -80,7 +79,7 @@ async def test_identifiers_are_converted_in_batches_of_one_kind(desk: Desk, clie
     asked = [f"PMC9{number:07d}" for number in range(450)]
     found = await client.convert("pmcid", [*asked, asked[0]])
     assert found.not_in_pmc == tuple(asked)
-    assert [line.partition("ids=")[2].partition("&")[0].count(",") + 1 for line in desk.asked] == [200, 200, 50]
+    assert [line.partition("ids=")[2].partition("&")[0].count(",") + 1 for line in desk.paths] == [200, 200, 50]
 
 
 async def test_one_bad_identifier_costs_the_batch_nothing(desk: Desk, client: PMCClient) -> None:
@@ -107,7 +106,7 @@ async def test_a_citing_article_is_never_taken_for_the_text(desk: Desk, client: 
 
 async def test_key_and_address_reach_the_service_and_no_message() -> None:
     """K118: they are added innermost."""
-    desk = Desk()
+    desk = Desk(PAYLOADS / "pmc")
     desk.answers("idconv", "conversion-old.json")
     desk.answers("efetch", "busy", status=503)
     settings = Settings(
@@ -119,7 +118,7 @@ async def test_key_and_address_reach_the_service_and_no_message() -> None:
         await client.convert("pmid", ["90000342"])
         with pytest.raises(SourceError) as caught:
             await client.article("PMC90000301")
-    assert "email=someone@example.org" in desk.asked[0]
-    assert "api_key" not in desk.asked[0]
-    assert "api_key=0123456789abcdef0123" in desk.asked[1]
+    assert "email=someone@example.org" in desk.sent[0].line
+    assert "api_key" not in desk.sent[0].line
+    assert "api_key=0123456789abcdef0123" in desk.sent[1].line
     assert "0123456789abcdef0123" not in caught.value.message

@@ -5,57 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
 import httpx
 import pytest
 
-from literature_agent.settings import Settings
 from literature_agent.sources.pubmed.client import PubMedClient
 from literature_agent.sources.pubmed.tools import PubMedTools
 from literature_agent.transport import Transport
-
-PAYLOADS = Path(__file__).resolve().parents[2] / "payloads" / "pubmed"
-KINDS = {".xml": "text/xml; charset=UTF-8", ".json": "application/json", ".html": "text/html"}
-
-
-class StillClock:
-    """Time that passes only by waiting, and never really waits."""
-
-    def __init__(self) -> None:
-        self.waited = 0.0
-
-    def monotonic(self) -> float:
-        return self.waited
-
-    def now(self) -> datetime:
-        return datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-    async def sleep(self, seconds: float) -> None:
-        self.waited += seconds
-
-    def block(self, seconds: float) -> None:
-        self.waited += seconds
-
-
-@dataclass
-class Sent:
-    """One request as it went out."""
-
-    method: str
-    path: str
-    raw: str
-    fields: dict[str, str]
-
-    @property
-    def ids(self) -> list[str]:
-        return self.fields["id"].split(",")
-
-
-Reply = Callable[[Sent], httpx.Response]
+from tests.desks import KINDS, PAYLOADS, Reply, Sent, StillClock, bare_settings, sent_of
 
 
 @dataclass
@@ -72,7 +30,7 @@ class Desk:
         )
 
     def answers_with(self, utility: str, payload: str, *, status: int = 200) -> None:
-        path = PAYLOADS / payload
+        path = PAYLOADS / "pubmed" / payload
         self.answers(utility, path.read_bytes(), status=status, kind=KINDS[path.suffix])
 
     def answers_by(self, utility: str, reply: Reply) -> None:
@@ -82,9 +40,7 @@ class Desk:
         return [one for one in self.sent if one.path == f"{utility}.fcgi"]
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        raw = request.content.decode("ascii") if request.method == "POST" else request.url.query.decode("ascii")
-        fields = {name: values[0] for name, values in parse_qs(raw, keep_blank_values=True).items()}
-        sent = Sent(request.method, request.url.path.rpartition("/")[2], raw, fields)
+        sent = sent_of(request, "/entrez/eutils/")
         self.sent.append(sent)
         prepared = self.replies.get(sent.path.removesuffix(".fcgi"), [])
         if not prepared:
@@ -100,9 +56,7 @@ def desk() -> Desk:
 
 @pytest.fixture
 async def transport(desk: Desk) -> AsyncIterator[Transport]:
-    settings = Settings(
-        pace="off", rate_limit_store="memory", cache="off", breaker="off", ncbi_api_key="synthetic-secret-key"
-    )
+    settings = bare_settings(ncbi_api_key="synthetic-secret-key")
     async with Transport(settings, network=httpx.MockTransport(desk), clock=StillClock()) as opened:
         yield opened
 
@@ -114,7 +68,7 @@ def tools(transport: Transport) -> PubMedTools:
 
 @pytest.fixture
 def payload() -> Callable[[str], bytes]:
-    return lambda name: (PAYLOADS / name).read_bytes()
+    return lambda name: (PAYLOADS / "pubmed" / name).read_bytes()
 
 
 @pytest.fixture
