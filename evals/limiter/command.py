@@ -34,7 +34,10 @@ def main(arguments: Sequence[str]) -> int:
             for title, plan in _plans(address, chosen.processes, chosen.runs):
                 if chosen.only and title not in chosen.only:
                     continue
-                print(f"{store}, {title}: {plan.processes} processes, {plan.runs} runs", flush=True)
+                print(
+                    f"{store}, {title}: {plan.processes} processes, {plan.runs} runs, about {plan.seconds:.0f} s",
+                    flush=True,
+                )
                 outcome = run_trial(plan)
                 print("\n".join(outcome.lines()), "" if outcome.passed else "  FAILED", sep="\n", flush=True)
                 passed &= outcome.passed

@@ -9,8 +9,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -20,6 +20,7 @@ from literature_agent.sandbox import Corpus
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources.pubmed import SOURCE as PUBMED
 from literature_agent.transport import Transport
+from literature_agent.transport.turns import MARGIN
 
 KEY = "0123456789abcdef0123456789abcdef0123"
 LIMITS = {True: 10, False: 3}
@@ -31,7 +32,6 @@ REST_S = 3.0
 """What the injected 429 asks for."""
 
 _PATIENCE_S = 1200.0
-_FIRST = 10
 _TOPICS = ("metformin", "cognitive", "diabetes", "exercise", "adults", "trial", "risk", "dementia")
 
 
@@ -45,7 +45,12 @@ class Plan:
     processes: int = 4
     runs: int = 40
     rest: bool = False
-    """Whether the server answers 429 once, when a third of the time is over."""
+    """Whether the server answers 429 once, when every process has asked."""
+
+    @property
+    def seconds(self) -> float:
+        """About what it takes: a search is two requests."""
+        return self.runs * len(_TOPICS[::2]) * 2 / (LIMITS[self.keyed] * MARGIN) + self.rest * REST_S
 
 
 @dataclass
@@ -100,12 +105,12 @@ class Outcome:
 
 def run_trial(plan: Plan) -> Outcome:
     """Run it: the server in this process, the runs in others."""
-    limit, ahead = LIMITS[plan.keyed], _go_first()
+    limit = LIMITS[plan.keyed]
     context = multiprocessing.get_context("spawn")
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(Corpus.packaged()) as corpus,
-        CountingSandbox(corpus, limit) as server,
+        _ahead_of_all(CountingSandbox(corpus, limit)) as server,
     ):
         settings = {
             **server.settings_overrides(),
@@ -116,7 +121,7 @@ def run_trial(plan: Plan) -> Outcome:
         start, answers = context.Barrier(plan.processes + 1), context.SimpleQueue()
         per_process = plan.runs // plan.processes
         workers = [
-            context.Process(target=_work, args=(number, per_process, settings, ahead, start, answers), daemon=True)
+            context.Process(target=_work, args=(number, per_process, settings, start, answers), daemon=True)
             for number in range(plan.processes)
         ]
         for worker in workers:
@@ -132,8 +137,6 @@ def run_trial(plan: Plan) -> Outcome:
             for worker in workers:
                 worker.join(_PATIENCE_S)
         finally:
-            if ahead:
-                os.nice(ahead)
             for worker in workers:
                 if worker.is_alive():
                     worker.kill()
@@ -163,18 +166,26 @@ def _pause(seconds: float, began: float) -> None:
     threading.Event().wait(seconds)
 
 
-def _go_first() -> int:
-    """The server stands for one on another machine, so it must not be what is slow; by how much it goes first."""
-    with suppress(AttributeError, OSError):
-        before = os.nice(0)
-        return before - os.nice(-_FIRST)
-    return 0
+@contextmanager
+def _ahead_of_all(server: CountingSandbox) -> Iterator[CountingSandbox]:
+    """The server while it runs, in threads that go before all else that waits for a processor, where that is allowed:
+    it stands for one on another machine, so it must not be what is slow."""
+    with ExitStack() as stack:
+        policy = None
+        with suppress(AttributeError, OSError):
+            policy = os.sched_getscheduler(0), os.sched_getparam(0)
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        try:
+            # Threads go on as the one that made them was.
+            stack.enter_context(server)
+        finally:
+            if policy is not None:
+                os.sched_setscheduler(0, *policy)
+        yield server
 
 
-def _work(number: int, runs: int, given: dict[str, str], ahead: int, start: Barrier, answers: object) -> None:
+def _work(number: int, runs: int, given: dict[str, str], start: Barrier, answers: object) -> None:
     """What one process does: its runs, all at once."""
-    if ahead:
-        os.nice(ahead)  # the server alone goes first
     settings = load_settings(
         **given, email=f"process-{number}@example.org", pace="on", cache="off", breaker="off", sources="pubmed"
     )

@@ -69,6 +69,9 @@ def open_engine(
         "log_level": "WARNING",
         "enable_otlp": False,
         "use_listen_notify": False,
+        # A lost connection is found out by what is asked next, and that is asked again: asking before each is one more
+        # way to the database and back, twice for each step.
+        "db_engine_kwargs": {"pool_pre_ping": False},
     }
     engine = engine_of(address)
     workers = Workers(engine, executor_id, version, bool(queues), DBOS._recover_pending_workflows, beat_s, lease_s)

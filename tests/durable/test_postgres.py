@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
 import psycopg
 
 from evals.postgres import Postgres
+
+_USER = """
+import sys, time
+from pathlib import Path
+from evals.postgres import running_postgres
+
+with running_postgres(Path(sys.argv[1])) as server:
+    print(server.address, flush=True)
+    time.sleep(600)
+"""
 
 
 def test_each_test_gets_an_empty_database_of_its_own(postgres: Postgres) -> None:
@@ -15,3 +30,27 @@ def test_each_test_gets_an_empty_database_of_its_own(postgres: Postgres) -> None
         found = connection.execute("SELECT to_regclass('only_here')").fetchone()
     assert first != second
     assert found == (None,)
+
+
+def test_a_server_ends_with_the_last_of_its_users_also_when_they_are_killed(tmp_path: Path, postgres: Postgres) -> None:
+    # Beside the shared one and not in `tmp_path`, which pytest closes to other users.
+    folder = Path(postgres.address.partition("?host=")[2]).with_name(f"literature-agent-{tmp_path.parent.name}")
+    users = [
+        subprocess.Popen([sys.executable, "-c", _USER, str(folder)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [user.stdout.readline().strip() for user in users if user.stdout is not None]
+    watches = [watch for user in users for watch in psutil.Process(user.pid).children()]
+    server = psutil.Process(int((folder / "postmaster.pid").read_text(encoding="utf-8").split()[0]))
+
+    def kill(place: int) -> None:
+        users[place].kill()
+        users[place].communicate()
+        watches[place].wait(30)
+
+    assert said[0] == said[1]
+    kill(0)
+    psycopg.connect(said[0]).close()
+    kill(1)
+    assert not server.is_running()
+    assert not folder.exists()
