@@ -51,7 +51,8 @@ def read_searches(path: Path) -> tuple[GivenSearch, ...]:
     from literature_agent.outputs import GivenSearch
 
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # Not `splitlines`, which also parts lines at characters that may stand inside a JSON text.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as broken:
         why = broken.strerror if isinstance(broken, OSError) else "it is not UTF-8 text"
         raise InvalidInputError(f"The searches file {str(path)!r} can't be read: {why}.") from None

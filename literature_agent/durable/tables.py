@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from literature_agent.agents.aggregator import read_request
 from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget
+from literature_agent.render import one_line, spreadsheet_cell
 
 KINDS = (".jsonl", ".csv", ".parquet")
 _LISTS = ("sources", "languages", "publication_types")
@@ -104,7 +105,8 @@ def _rows(path: Path, kind: str) -> Iterable[tuple[int, dict[str, Any]]]:
                         given[name] = [part.strip() for part in given[name].split(";") if part.strip()]
                 yield number, given
     else:
-        for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
+        # Not `splitlines`, which also parts lines at characters that may stand inside a JSON text.
+        for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
             if not line.strip():
                 continue
             try:
@@ -129,6 +131,8 @@ def _question(row: Mapping[str, Any], number: int, budget: Budget) -> BatchQuest
         )
     own = {name: given.pop(name) for name in Budget.model_fields if name in given}
     key, priority = given.pop("id", None), given.pop("priority", 1)
+    if key is not None and (isinstance(key, list | dict | bool) or str(key) != one_line(str(key)) or not str(key)):
+        raise InvalidInputError(f"Row {number}: its `id` is no line of text.", recovery="Give a short name or number.")
     question = given.pop("question", None)
     if not isinstance(question, str):
         raise InvalidInputError(f"Row {number} has no `question`.", recovery="Give one question a row.")
@@ -214,9 +218,9 @@ class Results:
             if rows and None in rows[-1].values():
                 kept = kept[: kept.rstrip("\r\n").rfind(ending) + len(ending)]
                 rows = rows[:-1]
-            keys = {row["id"] for row in rows}
+            keys = {_read_id(row["id"]) for row in rows}
         else:
-            keys = {json.loads(line)["id"] for line in kept.splitlines()}
+            keys = {json.loads(line)["id"] for line in kept.split("\n") if line}
         if len(kept.encode()) != len(whole):
             self._path.write_bytes(kept.encode())
         return keys
@@ -226,7 +230,10 @@ class Results:
             return json.dumps(row, ensure_ascii=False) + "\n"
         out = io.StringIO(newline="")
         # Whole answers have no place in a table; `answer` holds them in the other forms.
-        csv.writer(out).writerow([_cell(row.get(name)) if name != "answer" else "" for name in self.COLUMNS])
+        cells = {name: _cell(row.get(name)) for name in self.COLUMNS if name != "answer"}
+        shown = {name: spreadsheet_cell(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
+        shown["id"] = _written_id(str(row["id"]))
+        csv.writer(out).writerow([shown.get(name) for name in self.COLUMNS])
         return out.getvalue()
 
     def _write_parquet(self) -> None:
@@ -237,6 +244,17 @@ class Results:
         part = self._path.with_name(f".{self._path.name}.part")
         parquet.write_table(table, part)
         part.replace(self._path)
+
+
+def _written_id(key: str) -> str:
+    """The id as a cell that no spreadsheet runs as a formula, and that `_read_id` reads back."""
+    bare = key.lstrip("'")
+    return key if bare == spreadsheet_cell(bare) else f"'{key}"
+
+
+def _read_id(cell: str) -> str:
+    bare = cell.lstrip("'")
+    return cell if bare == spreadsheet_cell(bare) else cell[1:]
 
 
 def _cell(value: Any) -> Any:

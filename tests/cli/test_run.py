@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from literature_agent.cli.files import name_for
+from literature_agent.cli.files import name_for, read_searches
 from literature_agent.cli.options import read_types
 from literature_agent.outputs import LiteratureAggregationOutput
 from literature_agent.registry import ArtifactRegistry
@@ -84,6 +84,12 @@ def test_given_searches_run_first_and_unchanged(cli: Run, server: SandboxServer,
     log = cli("run", QUESTION, "--json", "--searches", str(file)).document["search_log"]
     assert (log[0]["origin"], log[0]["query"]) == ("given", "metformin[ti] AND dementia[ti]")
     assert all(record["origin"] == "planned" for record in log[1:])
+
+
+def test_a_line_separator_inside_a_given_query_ends_no_line(tmp_path: Path) -> None:
+    file = tmp_path / "lines.jsonl"
+    file.write_text('{"source": "pubmed", "query": "one\u2028two"}\n', encoding="utf-8")
+    assert len(read_searches(file)) == 1
 
 
 def test_nothing_found_is_done(cli: Run, server: SandboxServer) -> None:

@@ -134,11 +134,31 @@ def test_a_row_is_written_once_and_a_row_cut_by_a_crash_is_taken_away(ending: st
         with out.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
         assert [row["id"] for row in rows] == ["a", "b", "c"]
-        assert rows[2]["summary"] == ROW["summary"]
+        assert rows[2]["summary"] == "S, «x» T"
     else:
         from pyarrow import parquet
 
         assert parquet.read_table(out).column("id").to_pylist() == ["a", "b", "c"]
+
+
+def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
+    """`str.splitlines` ends a line at U+2028 and others, which JSON allows inside a text."""
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text('{"question": "one\u2028two\u0085three"}\n', encoding="utf-8")
+    assert len(read_questions(questions, Budget())) == 1
+    Results(out).add([{**ROW, "id": "a", "summary": "one\u2028two\u0085three"}])
+    assert Results(out).keys == {"a"}
+
+
+def test_no_cell_of_a_csv_is_run_as_a_formula_and_its_ids_are_read_back(tmp_path: Path) -> None:
+    out, ids = tmp_path / "out.csv", ["=1+1", "+1", "-1", "@a", "'=1", "plain", "'quoted"]
+    texts = ["=cmd", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1"]
+    Results(out).add([{**ROW, "id": key} for key in ids])
+    Results(out).add([{**ROW, "id": f"t{n}", "question": text, "summary": text} for n, text in enumerate(texts)])
+    assert Results(out).keys == {*ids, *(f"t{n}" for n in range(len(texts)))}
+    with out.open(encoding="utf-8", newline="") as file:
+        for row in csv.reader(file):
+            assert not [cell for cell in row if cell.startswith(("=", "+", "-", "@", "＝", "\t", "\r", "\n"))]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +172,9 @@ def test_a_row_is_written_once_and_a_row_cut_by_a_crash_is_taken_away(ending: st
         ('{"question": "q", "max_requests": 0}\n', "Row 1: max_requests"),
         ('{"question": "q", "date_from": "soon"}\n', "Row 1:"),
         ('{"question": "q", "priority": 0}\n', "Row 1: priority"),
+        ('{"question": "q", "id": "a\\nb"}\n', "Row 1: its `id` is no line of text"),
+        ('{"question": "q", "id": ""}\n', "Row 1: its `id` is no line of text"),
+        ('{"question": "q", "id": [1]}\n', "Row 1: its `id` is no line of text"),
         ('{"question": "q"}\n{"question": "q"}\n', "stands twice"),
     ],
 )
