@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from literature_agent.integrity.folding import TOKEN
 from literature_agent.integrity.hits import Hit
 from literature_agent.integrity.known import Known, Person, bare, name_words
-from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, EPONYMS, NOT_NAMES, PLACES, WORD_NAMES, words
-from literature_agent.integrity.years import CAPITALISED, MEASURED, REACH, UPPER, YEAR
+from literature_agent.integrity.vocabulary import (
+    COMMON_WORD_JOURNALS,
+    EPONYMS,
+    JOURNALS,
+    NOT_NAMES,
+    PLACES,
+    SURNAMES,
+    SURNAMES_CJK,
+    WORD_NAMES,
+    words,
+)
+from literature_agent.integrity.years import CAPITALISED, MEASURED, REACH, SIGNS, UPPER, Year
 
 _PARTICLES = (
     r"(?:(?:van|von|der|den|de|del|della|di|da|dos|do|du|la|le|ter|ten|el|al|bin|ben|ibn|zu|zum|af|av|st\.?|graf)"
@@ -17,17 +27,19 @@ _PARTICLES = (
 )
 _NAME = rf"(?:(?i:{_PARTICLES}){CAPITALISED})"
 _INITIALS = rf"(?:,?\s?(?:[{UPPER}]\.?[\s-]?){{1,3}}(?![^\W\d_]))"
-_NAMES = rf"{_NAME}{_INITIALS}?(?:(?:,\s?(?:and\s|&\s?)?|\s?&\s?|\s(?:and|et|und|y|with)\s){_NAME}{_INITIALS}?){{0,4}}"
+_AND = r"(?:,\s?(?:and\s|&\s?)?|\s?[&/]\s?|\s(?:and|et|und|y|e|with)\s)"
+_NAMES = rf"{_NAME}{_INITIALS}?(?:{_AND}{_NAME}{_INITIALS}?){{0,4}}"
 
-_NAMES_BEFORE = re.compile(rf"(?P<names>{_NAMES})(?P<joint>[,.;:]?\s?[(\[]?)$")
+_NAMES_BEFORE = re.compile(rf"(?P<names>{_NAMES})(?P<joint>(?:\s?{SIGNS}{{1,2}})?\s?[(\[]?\s?)$")
 _BY_BEFORE_YEAR = re.compile(rf"\bby\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES}),?\s(?:back\s)?in\s$")
 _POSSESSIVE_BEFORE = re.compile(rf"(?P<names>{_NAME})'s?\s?\(?$")
 # `Smith (in press, 2024)`: what stands between name and year says nothing of either.
 _STATE_OF_PAPER = re.compile(
-    r"(?:in\spress|in\spreparation|forthcoming|submitted|accepted|unpublished(?:\sdata)?|preprint|personal\scommunication),?\s?$",
+    r"(?:in\spress|in\spreparation|forthcoming|submitted|accepted|unpublished(?:\sdata)?|preprint|personal\scommunication"
+    r"|\bcirca|\bca?\.|\bdated|(?:\bfirst\s)?\b(?:published|posted|e-?pub|online)(?:\s(?:online|ahead\sof\sprint))?(?:\sin)?),?\s?$",
     re.I,
 )
-_LAST_WORD = re.compile(r"([^\W\d_][^\W\d_'’.-]*)(?:['’]s?)?[\s,.;:(\[]{0,3}$")
+_LAST_WORD = re.compile(r"([^\W\d_][^\W\d_'’.-]*)(?:['’]s?)?[\s,.;:(\[/_|+~=*#@&'^\\-]{0,4}$")
 
 _STUDY = (
     r"(?:trial|study|studies|paper|article|report|review|cohort|meta-analysis|analysis|survey|experiment|work|publication"
@@ -40,41 +52,127 @@ _SAID = (
     r"|randomi[sz]ed|enrolled|recruited|did|saw|detected|identified)"
 )
 _NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_STUDY}\b")
+_STUDY_OF = re.compile(rf"(?P<names>{_NAMES})\s(?P<study>{_STUDY})\s?(?:\s(?:of|from|in|published\sin)\s|[(\[])$")
 _STUDY_THEN_SAID = re.compile(rf"\s{_STUDY},\s(?P<names>{_NAMES})\s(?:\w+ly\s|also\s)?{_SAID}\b")
-_SHORT_YEAR = re.compile(rf"[(\[;]\s?(?P<names>{_NAMES}),?\s?'\d\d(?=[)\];,])")
 _BRACKETED_AFTER = re.compile(rf"\s?[(\[](?P<names>{_NAMES})[)\],;]")
 _BY_AFTER = re.compile(rf"[,)\]]?\s(?:[a-z-]{{1,20}}\s){{0,4}}by\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES})")
 _SAID_AFTER = re.compile(rf",?\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_SAID}\b")
 
-_ET_AL = re.compile(r"\bet\.?\s?(?:al(?:ii|iae|ia)?|coll)\b\.?|(?<=[^\W\d_])\s?等", re.I)
+_ET_AL = re.compile(
+    r"\b(?:et|(?<=\s)and)\.?[\s_-]?(?:al(?:ii|iae|ia)?|coll)(?![^\W\d_])\.?|&\s?al\b\.?|(?<=_)etal(?![^\W\d_])", re.I
+)
+_YEAR_NEAR = r"(?:1[89]\d\d|20[0-3]\d)"
+# In the tongues whose answers name authors so; what may also be another word needs its year.
 _AND_OTHERS = re.compile(
     r"\s(?:and|&|with)\s(?:(?:his|her|their|the)\s)?(?:colleagues?|co-?workers?|co-?authors?|associates|collaborators"
-    r"|co-?investigators)\b",
+    r"|co-?investigators)\b"
+    r"|\s(?:und\s(?:Mitarbeiter(?:innen)?|Mitarb\.?|Kolleg(?:en|innen)|Koautoren)|u\.\s?Mitarb\.?"
+    r"|[ey]\s(?:colleghi|collaboratori|colaboradores|colegas|cols?)\b\.?|et\s(?:coll[eè]gues|collaborateurs)"
+    r"|i\s(?:wsp|współpracownicy)\b\.?|a\s(?:kol|spol)\b\.?|ve\s(?:ark|arkadaşları|diğerleri)\b\.?|och\s(?:medarbetare|kollegor)"
+    r"|og\s(?:kolleger|medarbejdere|medarbeidere)|en\scollega'?s|dan\srekan|ja\s(?:kollegat|työtoverit)|és\s(?:mtsai|munkatársai)"
+    r"|v[aà]\scộng\ssự)(?![^\W_])\.?"
+    rf"|\s(?:and\sothers|&\sco\b\.?|u\.\s?a\.|e\.\s?a\.|m\.\s?fl\.|med\sfler|dkk\b\.?|y\sotros|e\saltri|e\soutros|et\sautres|und\sandere)"
+    rf"(?=[\s,]?\s?[(\[]?{_YEAR_NEAR})|\s&\sco\b\.?",
     re.I,
+)
+# Names that begin with no capital, with "and others" or a family name that everybody has.
+_CJK = re.compile(
+    rf"(?:[㐀-鿿々]{{1,4}}\s?(?:ら|他|氏|等人?|们|們|和同事|及其同事)|(?:{SURNAMES_CJK})(?:\s?(?:らは|らが|らの|らによ|등|외))?|[가-힣]{{1,4}}\s?(?:등|외))"
+    rf"\s?(?:,|\s)?[(\[]?\s?{_YEAR_NEAR}(?!\d)\s?年?[)\]]?"
+)
+_CYRILLIC = re.compile(
+    rf"(?<![^\W_])[А-ЯЁІЇЄ][а-яёіїє]{{1,30}}(?:\s[А-ЯЁ]\.\s?[А-ЯЁ]?\.?)?(?:\s(?:и|і|та)\s[А-ЯЁІЇЄ][а-яёіїє]{{1,30}})?,?\s?[(\[]?{_YEAR_NEAR}(?=[)\]])"
 )
 _NAMES_AT_END = re.compile(rf"(?P<names>{_NAMES})[,\s]*$")
 _YEAR_BEHIND = re.compile(r"[\s,.;]{0,3}[(\[]?\s?(?:1[89]\d\d|20[0-3]\d)[a-f]?\s?[)\]]?")
 _TITLE_OF_PERSON = re.compile(r"\b(?:Dr|Prof|Professor)\.?\s(?:[A-Z]\.\s?){0,2}$")
-_GLUED = re.compile(rf"(?<![^\W_])[@\[(]?(?P<name>{CAPITALISED})(?:19|20)\d\d[a-z]{{0,12}}\b(?=[\])\s,;.]|$)")
-_CYRILLIC_ET_AL = re.compile(r",?\s(?:и\sсоавт|и\sдр|та\sін)\b\.?", re.I)
+_CYRILLIC_ET_AL = re.compile(
+    r",?\s(?:и\sсоавт|и\sдр|та\sін|καὶ?\sσυν|κ\.\s?[αά])\b\.?|\s(?:وآخرون|وزملاؤه|ועמיתיו)", re.I
+)
+# `smith20`: two digits, behind a name that everybody has or that the run knows.
+_SHORT_KEY = re.compile(r"(?<![^\W_])(?P<name>[^\W\d_]{5,20})\d\d[a-z]?(?![^\W_]|-\d)")
+_SPACED_OUT = re.compile(r"(?<![^\W_])(?:[^\W\d_]\s){3,24}[^\W\d_](?![^\W_])")
 
 
-def author_years(text: str, known: Known) -> Iterator[Hit]:
-    """Authors with their year, or named as authors, left to right within each pattern; hits may overlap."""
+def author_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit]:
+    """Authors with one of the `years`, or named as authors, left to right within each pattern; hits may overlap."""
     yield from _others(text)
-    for year in YEAR.finditer(text):
-        if MEASURED.match(text, year.end()):
+    for year in years:
+        if year.how in ("joined", "glued") and (key := _key_of(text, year, known)) is not None:
+            yield Hit("author-year", key, year.end)
             continue
         yield from _named_before(text, year)
         yield from _named_after(text, year)
-    for match in _SHORT_YEAR.finditer(text):
-        if _are_names(match["names"]):
-            yield Hit("author-year", match.start("names"), match.end())
-    for match in _GLUED.finditer(text):
-        if _is_name(match["name"]):
+    for match in _SHORT_KEY.finditer(text):
+        if _is_surname(match["name"], known):
             yield Hit("author-year", match.start(), match.end())
     if known.people:
         yield from _known_people(text, known)
+
+
+_KEY_BEFORE = re.compile(
+    rf"(?P<at>@)?(?<![^\W_])(?P<name>(?:[odOD]['’])?[^\W\d_]{{2,40}}(?:['’-][^\W\d_]{{2,40}}){{0,3}})(?P<etal>_?et_?al)?(?P<joint>(?:\s?{SIGNS}{{1,2}}\s?)?)$"
+)
+# Names of variants, probes, tools and data sets grow together with numbers, too.
+_GLUED_TO_NUMBERS = words(
+    """
+    mir let rs cg loc chr exp gse gsm srr hsa ver version data cohort icd dsm covid sars ncov gold tnm figo nhanes gbd
+    hits semeval casp mimic mesh umls snomed wave round year fy ad ca to from since until by in of and or the a an pre
+    post mid early late circa
+    """
+)
+
+
+def _key_of(text: str, year: Year, known: Known) -> int | None:
+    """Where the word begins that is an author's name grown together with the year: `smith2020`, `[Okafor_2019]`."""
+    offset = max(0, year.start - 60)
+    found = _KEY_BEFORE.search(text, offset, year.start)
+    if found is None:
+        return None
+    name, joint = found["name"], found["joint"]
+    start = found.start()
+    # Strains of viruses have a place before their year: A/Darwin/2021.
+    if text[max(0, start - 1) : start] == "/" and joint.strip() == "/":
+        return None
+    if _is_surname(name, known, least=2 if name[0].isupper() and not name.isupper() else 4):
+        return start
+    alone = text[max(0, start - 1) : start] in ("(", "[", "{", "@") or text[max(0, start - 2) : start] in ("; ", ", ")
+    alone = alone and text[year.end : year.end + 1] in (")", "]", "}", ";", ",")
+    if name[0].isupper():
+        if not _is_name(name):
+            return None
+        told = alone or joint.strip() in ("", "_", "|", "@", "#")
+        return start if told or (joint[:1] in _WITHIN and _is_introduced(text, start, year.end)) else None
+    # In lower case, any word: within brackets of its own, and grown together as words are not.
+    if not (found["at"] or alone) or joint not in ("", "_", ":"):
+        return None
+    low = bare(name)
+    if len(low) < 4 or low in _GLUED_TO_NUMBERS or not _may_be_family(low) or low in WORD_NAMES:
+        return None
+    return start
+
+
+_WITHIN = tuple("-./:~+=*^'\\& ")
+_INTRODUCES = re.compile(r"\b(?:by|see|per|cf\.?|also|according\sto|in\sthe\swork\sof)\s$", re.I)
+
+
+def _is_introduced(text: str, start: int, end: int) -> bool:
+    """Whether somebody is said to be at `text[start:end]`: `see Okafor-2019`, `Okafor-2019 found`."""
+    return (
+        _INTRODUCES.search(text, max(0, start - 30), start) is not None
+        or re.compile(rf",?\s{_SAID}\b").match(text, end) is not None
+    )
+
+
+def _is_surname(name: str, known: Known, *, least: int = 5) -> bool:
+    """Whether the run, or everybody, knows a word, or the last part of it, as a family name and as nothing else."""
+    low = bare(name)
+    for part in (low, low.rpartition("-")[2]):
+        if len(part) < least or (part in WORD_NAMES and not name[0].isupper()) or part in NOT_NAMES or part in EPONYMS:
+            continue
+        if part in SURNAMES or (part in known.people and part not in WORD_NAMES):
+            return True
+    return False
 
 
 def _others(text: str) -> Iterator[Hit]:
@@ -89,8 +187,14 @@ def _others(text: str) -> Iterator[Hit]:
         if names and _are_names(names["names"]):
             behind = _YEAR_BEHIND.match(text, match.end())
             yield Hit("author-year", names.start(), behind.end() if behind else match.end())
+    if text.isascii():
+        return
     for match in _CYRILLIC_ET_AL.finditer(text):
-        yield Hit("author-year", _start_of_word(text, match.start()), match.end())
+        behind = _YEAR_BEHIND.match(text, match.end())
+        yield Hit("author-year", _start_of_word(text, match.start()), behind.end() if behind else match.end())
+    for pattern in (_CJK, _CYRILLIC):
+        for match in pattern.finditer(text):
+            yield Hit("author-year", match.start(), match.end())
 
 
 def _start_of_word(text: str, at: int) -> int:
@@ -98,54 +202,86 @@ def _start_of_word(text: str, at: int) -> int:
     return max(0, at - 40) + before.rfind(" ") + 1 if before else at
 
 
-def _named_before(text: str, year: re.Match[str]) -> Iterator[Hit]:
+def _named_before(text: str, year: Year) -> Iterator[Hit]:
     """`Smith (2020)`, `Smith and Jones, 2020`, `Smith J. 2020`, `Smith's 2020 trial`."""
-    offset = max(0, year.start() - REACH)
-    window = _STATE_OF_PAPER.sub("", text[offset : year.start()])
+    offset = max(0, year.start - REACH)
+    window = _STATE_OF_PAPER.sub("", text[offset : year.start])
     told = _BY_BEFORE_YEAR.search(window) if window.endswith("in ") else None
     if told and _are_names(told["names"]):
-        yield Hit("author-year", offset + told.start("names"), year.end())
+        yield Hit("author-year", offset + told.start("names"), year.end)
         return
+    study = _STUDY_OF.search(window)
+    if study and _are_names(study["names"]):
+        # Trials and cohorts have names, too; papers are called after authors.
+        surname = any(bare(part) in SURNAMES for part in re.split(r"[\s/&,-]+", study["names"]))
+        if surname or study["study"] in ("paper", "article", "report", "publication", "group", "team"):
+            yield Hit("author-year", offset + study.start("names"), year.end)
+            return
     last = _LAST_WORD.search(window[-50:])
     if last is None or not last.group(1)[0].isupper():
         return
     if possessive := _POSSESSIVE_BEFORE.search(window):
         if _is_name(possessive["names"]) and re.match(
-            rf"\)?\s(?:[a-z-]+\s){{0,2}}{_STUDY}\b", text[year.end() : year.end() + 50]
+            rf"\)?\s(?:[a-z-]+\s){{0,2}}{_STUDY}\b", text[year.end : year.end + 50]
         ):
-            yield Hit("author-year", offset + possessive.start(), year.end())
+            yield Hit("author-year", offset + possessive.start(), year.end)
         return
     found = _NAMES_BEFORE.search(window)
     if found is None:
         return
     names, joint = found["names"], found["joint"]
     opened = joint[-1:] in ("(", "[") and joint != ""
-    if opened and not re.match(r"\s?[)\];,:]", text[year.end() : year.end() + 2]):
+    if opened and not re.match(r"\s?[)\];,:]", text[year.end : year.end + 2]):
         return
-    several = bool(re.search(r",|&|\s(?:and|et|und|y|with)\s", names))
+    several = bool(_JOINTS.search(names))
     if not _are_names(names, each=not several):
         return
     before = window[: found.start()]
     if not several and _is_part_of_a_name(before):
         return
+    if not several and not opened and _OF_A_STANDARD.match(text, year.end) and bare(names) not in SURNAMES:
+        return
+    sign = joint.strip(" ([,;")
+    if sign and not _is_told(text, offset + found.start(), year, names, sign, opened=opened, several=several):
+        return
     yield Hit(
         "author-year",
         offset + found.start(),
-        year.end() + (1 if opened and text[year.end() : year.end() + 1] in ")]" else 0),
+        year.end + (1 if opened and text[year.end : year.end + 1] in ")]" else 0),
     )
 
 
-def _named_after(text: str, year: re.Match[str]) -> Iterator[Hit]:
+# `the McDonald 2017 criteria`: what is named after somebody is no citation of him.
+_OF_A_STANDARD = re.compile(
+    r"\s(?:[a-z-]{1,16}\s)?(?:criteri(?:a|on)|classifications?|definitions?|consensus|scores?|scales?|standards?|staging|systems?"
+    r"|grading|nomenclature|declaration|budget|agenda|strategy|programmes?|guidelines?|recommendations?|categories)\b"
+)
+
+
+def _is_told(text: str, start: int, year: Year, names: str, sign: str, *, opened: bool, several: bool) -> bool:
+    """Whether names and year that a sign joins are an author's, and not the parts of a compound: `Keto-2021 diets`."""
+    if several or opened or sign in (".", "_", "|", "@", "#") or year.how == "disguised":
+        return True
+    if any(bare(part) in SURNAMES for part in re.split(r"[\s-]", names)):
+        return True
+    return (
+        text[max(0, start - 1) : start] in ("(", "[")
+        or (text[max(0, start - 2) : start] in ("; ", ", ") and text[year.end : year.end + 1] in (")", "]", ";", ","))
+        or _is_introduced(text, start, year.end)
+    )
+
+
+def _named_after(text: str, year: Year) -> Iterator[Hit]:
     """`the 2020 Smith trial`, `a 2020 study by Smith`, `in 2020, Smith reported`."""
-    window = text[year.end() : year.end() + REACH]
+    window = text[year.end : year.end + REACH]
     for pattern in (_NAMED_STUDY_AFTER, _BY_AFTER, _SAID_AFTER, _STUDY_THEN_SAID, _BRACKETED_AFTER):
         found = pattern.match(window)
         if found and _are_names(found["names"]):
-            yield Hit("author-year", year.start(), year.end() + found.end("names"))
+            yield Hit("author-year", year.start, year.end + found.end("names"))
             return
 
 
-_JOINTS = re.compile(r",\s?(?:and\s|&\s?)?|\s?&\s?|\s(?:and|et|und|y|with)\s")
+_JOINTS = re.compile(_AND)
 
 
 def _are_names(names: str, *, each: bool = False) -> bool:
@@ -171,12 +307,19 @@ def _is_name(name: str) -> bool:
         return False
     last = found[-1]
     low = bare(last)
-    if last.isupper() or low in NOT_NAMES or low in EPONYMS or low in COMMON_WORD_JOURNALS or _NOUN.search(low):
+    if last.isupper() or not _may_be_family(low):
         return False
     if re.match(rf"[{UPPER}]{{2}}", last):
         return False
     # An inner capital makes a trial or a product of a word, except behind the prefixes of names.
     return re.search(r"[a-z][A-Z]", re.sub(r"^(?:Mc|Mac|O'|D'|De|Di|Du|La|Le|Fitz|Van|Von)(?=[A-Z])", "", last)) is None
+
+
+def _may_be_family(low: str) -> bool:
+    """Whether a bare word is none of the words that are no family name."""
+    return not (
+        low in NOT_NAMES or low in EPONYMS or low in COMMON_WORD_JOURNALS or low in JOURNALS or _NOUN.search(low)
+    )
 
 
 def _is_part_of_a_name(before: str) -> bool:
@@ -205,33 +348,59 @@ _OPENING = words(
 # --- people of shown works --------------------------------------------------------------------------------------------
 
 _THEN_YEAR = re.compile(
-    rf"(?:'s?)?(?:(?:,|\s(?:and|&))\s?{_NAME})?(?:[\s,.;:(\[]{{1,3}}(?:[a-z-]{{1,14}}|[{UPPER}]\.?){{1}}){{0,3}}[\s,.;:(\['{TOKEN}]{{0,4}}"
+    rf"(?:'s?)?(?:(?:,|\s(?:and|&))\s?{_NAME})?(?:[\s,.;:(\[]{{1,3}}(?:[a-z-]{{1,14}}|[{UPPER}]\.?){{1}}){{0,3}}[\s,.;:(\['{TOKEN}/_|+~=*#@&^\\-]{{0,4}}"
     r"(?:1[89]\d\d|20[0-3]\d)(?![\d])"
 )
-_STRICTLY_THEN_YEAR = re.compile(r"(?:'s)?,?\s?[(\[]?(?:1[89]\d\d|20[0-3]\d)(?!\d)[a-f]?\s?[)\];,.]?")
+_STRICTLY_THEN_YEAR = re.compile(
+    rf"(?:'s)?(?:\s?{SIGNS}{{1,2}})?\s?[(\[]?(?:1[89]\d\d|20[0-3]\d)(?!\d)[a-f]?\s?[)\];,.]?"
+)
 _YEAR_THEN = re.compile(r"(?<!\d)(?:1[89]\d\d|20[0-3]\d)[)\],]?\s(?:[a-z-]{1,14}\s){0,4}$")
 _INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
-_SAID_BEHIND = re.compile(rf"\s(?:{_SAID}|{_STUDY})\b|'s?\s(?:\w+\s)?{_STUDY}\b")
+_SAID_BEHIND = re.compile(rf"(?:-led|-style)?\s(?:{_SAID}|{_STUDY})\b|'s?\s(?:\w+\s)?{_STUDY}\b")
 _BY_BEFORE = re.compile(r"\b(?:by|see|cf\.?|per|according\sto|in\sthe\swork\sof|led\sby)\s$", re.I)
 
 
 def _known_people(text: str, known: Known) -> Iterator[Hit]:
     """Authors of works that this run has got, where they are named as authors."""
-    for match in name_words(text):
-        word = bare(re.sub(r"['’]s$", "", match.group()))
-        people = known.people.get(word)
-        if people is None:
-            continue
-        start, end = match.start(), match.start() + len(re.sub(r"['’]s$", "", match.group()))
-        before, behind = text[max(0, start - 60) : start], text[end : end + 90]
-        if (hit := _as_author(word, match.group(), people, before, behind)) is not None:
-            yield Hit("author-year", start - hit[0], end + hit[1])
+    for match in _PERSON.finditer(text):
+        spelled = match.group()
+        for first, last in _parts(spelled):
+            word = bare(spelled[first:last])
+            people = known.people.get(word)
+            if people is None:
+                continue
+            start, end = match.start() + first, match.start() + last
+            before, behind = text[max(0, start - 60) : start], text[end : end + 90]
+            if (hit := _as_author(word, spelled[first:last], people, before, behind)) is not None:
+                yield Hit("author-year", start - hit[0], end + hit[1])
+                break
+    for match in _SPACED_OUT.finditer(text):
+        word = bare(match.group().replace(" ", ""))
+        if word in known.people and not _is_word(word):
+            yield Hit("author-year", match.start(), match.end())
+
+
+_PERSON = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
+def _parts(spelled: str) -> Iterator[tuple[int, int]]:
+    """The whole of a hyphenated word without its `'s`, its last part (`Luca-Ferrante`), its first (`Ferrante-led`)."""
+    end = len(spelled) - (2 if spelled[-2:] in ("'s", "’s") else 0)
+    yield 0, end
+    if "-" in spelled:
+        yield spelled.rindex("-") + 1, end
+        if spelled[spelled.index("-") :] in ("-led", "-style", "-type", "-et"):
+            yield 0, spelled.index("-")
+
+
+def _is_word(word: str) -> bool:
+    return word in NOT_NAMES or word in EPONYMS or word in WORD_NAMES
 
 
 def _as_author(word: str, spelled: str, people: list[Person], before: str, behind: str) -> tuple[int, int] | None:
     """How far to the left and right an author is named; None where the word is only a word."""
     capital = spelled[0].isupper()
-    common = word in NOT_NAMES or word in EPONYMS or word in WORD_NAMES
+    common = _is_word(word)
     then = (_STRICTLY_THEN_YEAR if common or not capital else _THEN_YEAR).match(behind)
     if then and not MEASURED.match(behind, then.end()) and (not common or (capital and word not in NOT_NAMES)):
         return 0, then.end()

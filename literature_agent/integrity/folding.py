@@ -59,6 +59,8 @@ _VARIANTS = str.maketrans(
         **dict.fromkeys("ː꞉∶", ":"),
         **dict.fromkeys("【〔［", "["),
         **dict.fromkeys("】〕］", "]"),
+        # NFKC would make `No` of it, which grows together with what stands beside it.
+        "№": "#",
         "，": ",",
         "、": ",",
         "；": ";",

@@ -34,10 +34,40 @@ def _is(kind: LeakKind, cues: str, pattern: str, flags: int = re.I) -> _Loose:
     return _Loose(kind, tuple(cues.split("|")), re.compile(pattern, re.X | flags))
 
 
+def _spelled(label: str) -> str:
+    """The letters of a label, together or set apart: `PMID`, `P M I D`, `P.M.I.D.`"""
+    return r"[\s.-]?".join(label)
+
+
+# What may stand between a label and its number: signs, and words for "number". NFKC has made `No` of the numero sign,
+# so that such a word may stand glued to the digits.
+_WORD_OF_NUMBER = (
+    r"(?:is|was|no|nos|nr|nro|num|number|numbers|numero|n|n\.?[°o]|id|ids|ui|identifier|record|entry|accession|article"
+    r"|code|registration|registered|registry|register)(?![^\W\d_])"
+)
+_TO = rf"\s?(?:[^\w\s]|_){{0,3}}\s?(?:{_WORD_OF_NUMBER}\s?(?:[^\w\s]|_){{0,3}}\s?){{0,3}}"
+_DIGIT_IN_WORDS = r"(?:zero|oh|nought|one|two|three|four|five|six|seven|eight|nine|double|triple)"
+
+
+def _number(least: int, most: int) -> str:
+    """So many digits: together or set apart, with letters that look like digits among them, or in words."""
+    lookalikes = max(least, 4) - 1
+    return (
+        rf"(?:\d(?:(?:[\s.,_^-]|\)\s?\()?\d){{{least - 1},{most - 1}}}(?!\d)"
+        rf"|(?=[OIl\s]{{0,3}}(?:\d[OIl\s]{{0,4}}){{3}})[\dOIl](?:\s?[\dOIl]){{{lookalikes},{most - 1}}}(?![^\W_])"
+        rf"|(?:{_DIGIT_IN_WORDS}\b[\s,.-]{{0,2}}){{4,16}})"
+    )
+
+
 # Beside what `ids` finds as written exactly. White space in these patterns means nothing.
 _LOOSE = (
     # A label with anything behind it that holds a digit; a resolver however spelled; a number with blanks, or in words.
-    _is("doi", "doi", r"\bdoi\s?(?:[:=\#]|\bis\b|\bnumber\b)\s?(?=\S{0,60}\d)[^\s\"<>|]+"),
+    _is(
+        "doi",
+        "doi|d.o.i|digital object",
+        rf"""\b(?:{_spelled("doi")}|digital\sobject\sidentifier)\b\.?\s?(?:[:=\#]|(?:is|no|nr|n|number)(?![^\W\d_])[\s.:]?)
+            \s?(?=\S{{0,60}}\d)[^\s\"<>|]+""",
+    ),
     _is("doi", "doi", rf"\b(?:dx{_DOT})?doi{_DOT}org\b(?:{_SLASH}\S{{0,200}})?"),
     _is("doi", "10|1 0", rf"(?<![\d.,])1\s?0{_DOT}(?:\d\s?){{4,9}}(?:\.\d+){{0,5}}{_SLASH}[^\s\"<>|]+"),
     _is("doi", "ten ", r"\bten\s(?:dot|point)\s(?:\w{1,20}\s){1,9}?slash\b\s?\S*"),
@@ -45,54 +75,61 @@ _LOOSE = (
     _is("doi", "s0|s1|s2|s3|s4|s5|s6|s7|s8|s9", r"\bS\d{4}-?\d{3}[\dX]\(?\d{2}\)?\d{5}-?[\dX]\b", 0),
     _is("doi", "nejm|s4", r"\bNEJM[a-z]{1,5}\d{6,8}\b | \bs4\d{4}-\d{3}-\d{4,5}-[\dxyz]\b", 0),
     _is("doi", "20", r"\b20\d\d\.[01]\d\.[0-3]\d\.\d{6,8}(?:v\d+)?\b"),
-    _is(
-        "pmid",
-        "pm|p m",
-        r"""\bP\s?M\s?I\s?Ds?\b [^\w\s]{0,3}\s? (?:(?:is|was|no|nr|number)\b\.?)? [^\w\s]{0,3}\s?
-            \d{1,10} (?:[\s,]\d{3,4}){0,2}(?!\d)""",
-    ),
+    _is("pmid", "pm|p m|p.m|p-m", rf"(?<![^\W_]){_spelled('pmid')}s?{_TO}{_number(1, 10)}"),
     _is(
         "pmid",
         "med",
-        r"""\b(?:PubMed|MEDLINE|MED)\b [\s:/\#.(\[=-]{1,4}
-            (?:(?:ID|UI|identifier|record|entry|number|accession|article|no)\b[\s:\#.=-]{0,3})?
+        r"""\b(?:PubMed|MEDLINE|MED)(?![^\W_]) [\s:/\#.(\[=_-]{1,4}
+            (?:(?:ID|UI|identifier|record|entry|number|accession|article|no|nr|n)(?![^\W\d_])[\s:\#.=_-]{0,3}){0,2}
             (?:PMID[\s:]{0,2})? \d{5,9}(?!\d)""",
     ),
     _is(
         "pmid",
         "pubmed",
-        r"\bPubMed\s(?:ID|UI|identifier|record|entry|number|accession|article)\b[\s:\#.=-]{0,3}\d{1,9}\b",
+        rf"\bPubMed[\s_-]?(?:ID|UI|identifier|record|entry|number|accession|article)(?![^\W\d_]){_TO}\d{{1,9}}\b",
     ),
     _is(
-        "pmcid", "pmc|p m|pm c", r"(?<![A-Za-z])P\s?M\s?C(?:\s?I\s?D)?\s?[:\#.=_-]?\s?(?:PMC\s?)?\d(?:\s?\d){4,9}(?!\d)"
+        "pmcid",
+        "pmc|p m|pm c|p.m|p-m|central",
+        rf"""(?:(?<![A-Za-z]){_spelled("pmc")}(?:[\s.-]?{_spelled("id")})?|\bPubMed\sCentral){_TO}(?:PMC\s?)?
+            {_number(5, 10)}""",
     ),
     _is("pmcid", "pmcid", r"\bPMCID\b\W{0,3}\w{0,3}?\d+\b"),
-    _is("nct", "ct|c t", r"(?<![A-Za-z0-9])N\s?C\s?T[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
-    _is("isrctn", "sr|s r", r"(?<![A-Za-z0-9])I\s?S\s?R\s?C\s?T\s?N[\s:\#._-]{0,3}\d(?:[\s._-]?\d){5,9}(?!\d)"),
-    _is("eudract", "eu", r"\b(?:EudraCT|EUCTR|EU\sCT)\b\W{0,3}(?:(?:number|no|nr)\b\W{0,3})?\d{4}-?\d{6}-?\d{2}\b"),
+    _is(
+        "nct",
+        "ct|c t|c.t|c-t",
+        rf"(?<![A-Za-z0-9]){_spelled('nct')}(?:[\s.-]?{_spelled('id')})?{_TO}{_number(6, 10)}",
+    ),
+    _is("nct", "trials", rf"\bclinical\s?trials[\s.]?gov{_TO}(?:NCT{_TO})?{_number(8, 8)}"),
+    _is("isrctn", "sr|s r|s.r|s-r", rf"(?<![A-Za-z0-9]){_spelled('isrctn')}{_TO}{_number(6, 10)}"),
+    _is("eudract", "eu", rf"\b(?:EudraCT|EUCTR|EU[\s-]CT){_TO}\d{{4}}[-\s]?\d{{6}}[-\s]?\d{{2}}(?!\d)"),
     _is("eudract", "-", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d|-[A-Z]{2})?(?![\d-])"),
     _is(
         "arxiv",
         "arxiv",
-        r"""\barxiv\b\s?[:.\#_-]?\s? (?:(?:id|no)\b\s?:?\s?)?
-            (?:\d{4}\.\d{4,5}(?:v\d+)? | [a-z-]{2,20}(?:\.[a-z]{2})?/\d{7})""",
+        rf"""(?<![^\W_])arxiv{_TO}
+            (?:\d{{4}}[\s._-]\d{{4,5}}(?:v\d+)?(?!\d) | [a-z-]{{2,20}}(?:\.[a-z]{{2}})?/\d{{7}})""",
     ),
     _is("arxiv", "v", r"(?<![\d.])\d{4}\.\d{4,5}v\d{1,2}\b"),
-    _is("ppr", "ppr", r"\bPPR\s?[:/\#-]?\s?(?:PPR\s?)?\d{4,}"),
-    _is("nbk", "nbk", r"\bNBK\s?[:\#-]?\s?\d{3,}"),
+    _is("ppr", "ppr", rf"(?<![^\W_])PPR{_TO}(?:PPR\s?)?\d{{4,}}"),
+    _is("nbk", "nbk", rf"(?<![^\W_])NBK{_TO}\d{{3,}}"),
+    _is("nbk", "bookshelf", rf"\bBookshelf{_TO}(?:NBK{_TO})?\d{{4,}}"),
     _is(
         "registry",
-        "drks|ctr|umin|jrct|kct|ctri|rbr-|ntr|jprn-|crd|isbn|issn",
-        r"""\b(?:ChiCTR(?:-[A-Z]{2,4})?-?\d{8,10} | DRKS\s?\d{8} | ACTRN\s?\d{14} | UMIN\s?\d{9} | jRCTs?\d{9,}
-            | KCT\d{7} | CTRI/\d{4}/\d{2,3}/\d{4,6} | IRCT\d{8,}\w* | PACTR\d{12,} | TCTR\d{11} | RBR-\w{6,7}
-            | NTR\s?\d{4} | JPRN-\w+ | CRD\s?\d{8,12} | IS[BS]N\W{0,3}[\dX][\d\ X-]{7,16})\b""",
+        "drks|ctr|umin|jrct|kct|ctri|rbr|ntr|jprn-|crd|isbn|issn|irct|prospero|japic|rpcec",
+        rf"""(?<![^\W_])(?:(?:ChiCTR(?:-[A-Z]{{2,4}})?|DRKS|ACTRN|ANZCTR|UMIN(?:-CTR)?|jRCTs?|KCT|IRCT|PACTR|TCTR|SLCTR|RPCEC
+              |JapicCTI){_TO}\d(?:[\s_-]?\d){{6,15}}(?!\d)\w{{0,4}}
+            | (?:CRD|PROSPERO){_TO}(?:CRD{_TO})?\d(?:[\s_-]?\d){{7,11}}(?!\d)
+            | CTRI{_TO}\d{{4}}[/\s_-]\d{{2,3}}[/\s_-]\d{{4,6}} | RBR(?![^\W\d_])[\s:_-]{{1,2}}(?=\w{{0,6}}\d)\w{{6,7}}
+            | NTR\s?(?:[^\w\s]|_)?\s?(?:n[or]s?(?![^\W\d_])\.?\s?)?(?!(?:19|20)\d\d\b)\d{{4}} | JPRN-\w+
+            | IS[BS]N\W{{0,3}}[\dX][\d\ X-]{{7,16}})\b""",
     ),
     _is(
         "registry",
         "wos|-s2.0|cid|corpus|openalex|orcid|rxiv",
-        r"""\bWOS\s?:\s?\d{12,15}\b | \b2-s2\.0-\d{9,12}\b | \bS2CID[\s:\#]{0,2}\d{5,10}\b
-            | \bCorpus\s?ID[\s:\#]{0,2}\d{5,10}\b | \bOpenAlex\b\W{0,3}(?:ID\W{0,3})?W\d{6,11}\b
-            | \bORCID\b\W{0,3}(?:iD\W{0,3})?\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b | \b(?:bio|med)Rxiv\b\W{0,3}\d{6}\b""",
+        rf"""\bWOS{_TO}\d{{12,15}}\b | \b2-s2\.0-\d{{9,12}}\b | \bS2CID{_TO}\d{{5,10}}\b
+            | \bCorpus\s?ID{_TO}\d{{5,10}}\b | \bOpenAlex{_TO}W?\d{{6,11}}\b
+            | \bORCID{_TO}\d{{4}}-\d{{4}}-\d{{4}}-\d{{3}}[\dX]\b | \b(?:bio|med)Rxiv{_TO}\d{{6}}\b""",
     ),
     _is("url", "http|hxxp|ftp", r"\bh(?:tt|xx)ps?\s?:\s?/\s?/\s?\S+ | \bftp://\S+"),
     _is("url", "www", r"\bwww\s?\.\s?[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}(?:/\S*)?"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from literature_agent.integrity.hits import Hit
 from literature_agent.integrity.known import Known, journal_key
 from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, JOURNAL_FAMILIES, JOURNAL_WORDS, JOURNALS
-from literature_agent.integrity.years import MEASURED, REACH, UPPER, YEAR
+from literature_agent.integrity.years import REACH, SIGNS, UPPER, Year
 
 _JOURNAL_NAME = (
     rf"(?:The\s)?(?:[{UPPER}][\w-]{{0,30}}\s){{0,3}}(?:Journal|Annals|Archives|Proceedings|Transactions|Bulletin)(?:\sof(?:\sthe)?"
@@ -25,26 +25,26 @@ _VOLUME = re.compile(
     r"|\bvol(?:ume)?\.?\s?\d+\s?,?\s(?:no|issue|pp?|pages?)\.?\s?\d+",
     re.I,
 )  # fmt: skip
+_JOINT = re.compile(rf"[\s,.;:]{{0,3}}(?:(?<=\s)in\s|\s?{SIGNS}{{1,2}}\s?)?[(\[]?\s?$")
+_IN_WORDS = " -/_|+~=*#@&'^\\"
 _SET_OFF = re.compile(r"\s?(?:[;:,.)\]]|$)")
 
 
-def journal_years(text: str, known: Known) -> Iterator[Hit]:
-    """Journals with a year, volume and page, or as the place of publication; hits may overlap."""
+def journal_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit]:
+    """Journals with one of the `years`, with volume and page, or as the place of publication; hits may overlap."""
     for match in _VOLUME.finditer(text):
         yield Hit("journal-year", match.start(), match.end())
     for match in _JOURNAL_THEN_YEAR.finditer(text):
         yield Hit("journal-year", match.start(), match.end())
-    for year in YEAR.finditer(text):
-        if MEASURED.match(text, year.end()):
-            continue
-        window = text[max(0, year.start() - REACH) : year.start()]
-        offset = year.start() - len(window)
+    for year in years:
+        window = text[max(0, year.start - REACH) : year.start]
+        offset = year.start - len(window)
         if (paper := _PAPER_BEFORE.search(window)) is not None:
             window = window[: paper.start()] + " ("
-        if (start := _journal_before(window, text[year.end() : year.end() + 3], known)) is not None:
-            yield Hit("journal-year", offset + start, year.end())
-        elif (length := _journal_behind(text[year.end() : year.end() + REACH], known)) is not None:
-            yield Hit("journal-year", year.start(), year.end() + length)
+        if (start := _journal_before(window, text[year.end : year.end + 3], known)) is not None:
+            yield Hit("journal-year", offset + start, year.end)
+        elif (length := _journal_behind(text[year.end : year.end + REACH], known)) is not None:
+            yield Hit("journal-year", year.start, year.end + length)
     for match in _PUBLISHED_IN.finditer(text):
         length = _journal_length(text[match.end() : match.end() + REACH], known)
         if length is not None:
@@ -53,7 +53,7 @@ def journal_years(text: str, known: Known) -> Iterator[Hit]:
 
 def _journal_before(window: str, behind: str, known: Known) -> int | None:
     """Where a journal begins that ends at the end of `window`, before its year."""
-    joint = re.search(r"[\s,.;:]{0,3}(?:(?<=\s)in\s)?[(\[]?\s?$", window)
+    joint = _JOINT.search(window)
     assert joint is not None
     head = window[: joint.start()]
     spelled = list(re.finditer(r"[^\s]+", head))[-9:]
@@ -64,7 +64,8 @@ def _journal_before(window: str, behind: str, known: Known) -> int | None:
         if _is_journal(
             name,
             known,
-            set_off=bool(_SET_OFF.match(behind)) or joint.group().strip() != "",
+            # "the Stroke-2020 cohort": a sign within the word sets nothing off.
+            set_off=bool(_SET_OFF.match(behind)) or joint.group().strip(_IN_WORDS) != "",
             after=head[: spelled[number].start()],
         ):
             return spelled[number].start()

@@ -12,7 +12,7 @@ from literature_agent.artifacts import Author, CitationArtifact
 from literature_agent.integrity.folding import fold
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_TOKEN = re.compile(r"[^\W_]+")
+_TOKEN = re.compile(r"[^\W_]+|&")
 
 SHORTEST_TITLE = 5
 """Words. A shorter title is a phrase that prose may hold by chance, unless it stands in quotation marks."""
@@ -41,8 +41,15 @@ def name_words(text: str) -> Iterator[re.Match[str]]:
 
 
 def plain_words(text: str) -> list[str]:
-    """The words of `text` for comparing titles and questions: letters and digits only, lower case, no accents."""
-    return [bare(match.group()) for match in _TOKEN.finditer(text)]
+    """The words of `text` for comparing titles and questions: letters and digits only, lower case, no accents, `&` as
+    `and`."""
+    return plain_tokens(text)[1]
+
+
+def plain_tokens(text: str) -> tuple[list[re.Match[str]], list[str]]:
+    """Where the words of `text` stand, and how `plain_words` gives them."""
+    tokens = list(_TOKEN.finditer(text))
+    return tokens, ["and" if token.group() == "&" else bare(token.group()) for token in tokens]
 
 
 @dataclass(frozen=True)

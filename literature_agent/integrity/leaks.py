@@ -19,6 +19,7 @@ from literature_agent.integrity.journals import journal_years
 from literature_agent.integrity.known import Known, plain_words
 from literature_agent.integrity.markers import markers
 from literature_agent.integrity.titles import titles_in
+from literature_agent.integrity.years import years_in
 
 KINDS: frozenset[LeakKind] = frozenset(get_args(LeakKind))
 """What is looked for."""
@@ -86,8 +87,9 @@ _FILLING = frozenset(("et", "al", "and", "the", "in", "by", "of", "colleagues", 
 
 def _hits(text: str, known: Known) -> Iterator[Hit]:
     yield from identifiers_in(text, known)
-    yield from author_years(text, known)
-    yield from journal_years(text, known)
+    years = years_in(text)
+    yield from author_years(text, known, years)
+    yield from journal_years(text, known, years)
     yield from markers(text)
     yield from titles_in(text, known)
 

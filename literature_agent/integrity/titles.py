@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 
 from literature_agent.integrity.hits import Hit
-from literature_agent.integrity.known import SHORTEST_QUOTED_TITLE, SHORTEST_TITLE, Known, bare
+from literature_agent.integrity.known import SHORTEST_QUOTED_TITLE, SHORTEST_TITLE, Known, plain_tokens
 
-_TOKEN = re.compile(r"[^\W_]+")
 _QUOTE = re.compile(r"[\"'(_]\s?$")
 
 
@@ -16,8 +15,7 @@ def titles_in(text: str, known: Known) -> Iterator[Hit]:
     """Whole titles, whatever stands between their words; short ones only in quotation marks."""
     if not known.titles:
         return
-    tokens = list(_TOKEN.finditer(text))
-    written = [bare(token.group()) for token in tokens]
+    tokens, written = plain_tokens(text)
     for at in range(len(written) - SHORTEST_QUOTED_TITLE + 1):
         for title in known.titles.get(tuple(written[at : at + SHORTEST_QUOTED_TITLE]), ()):
             if tuple(written[at : at + len(title)]) != title:

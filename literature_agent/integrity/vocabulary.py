@@ -88,6 +88,18 @@ NOT_NAMES = PLACES | words(
     release amendment
 
     republic president government parliament senate election brexit earthquake tsunami fukushima chernobyl
+    horizon erasmus interreg eurostat globocan eurocare whitehall consort prisma strobe gencode ensembl refseq uniprot
+    reactome genbank pfam matlab python endnote covidence rayyan mendeley zotero nvivo graphpad prism banff baveno
+    maastricht lugano bethesda delphi sendai fukuoka nuremberg astana marseille lyon montpellier gleneagles
+    tdap keto paleo comirnaty spikevax pfizer moderna novavax astrazeneca sinovac sinopharm novartis sanofi
+    medtronic illumina chikungunya mpox monkeypox hantavirus norovirus rotavirus rhinovirus cholera
+    polio measles mumps rubella pertussis rabies yersinia candida aspergillus staphylococcus streptococcus salmonella
+    listeria legionella klebsiella pseudomonas mycoplasma chlamydia helicobacter plasmodium wuhan-hu
+    covax gavi unicef unaids eurordis orphanet medline-ovid codelist snomed loinc rxnorm cosmic oncokb clinvar gnomad
+    gtex encode fantom tcga target season semester batch sample item wave round sweep cycle module release build
+    compound drug agent strain clone mutant plasmid vector peptide antigen antibody isolate variant lot formula product
+    device substance
+
     ultrasound surgery medicine nursing pharmacy public health disease control prevention world global care
     cancer diabetes stroke asthma obesity hypertension heart failure kidney lung liver brain breast prostate
     vitamin protein factor hepatitis human animal mouse rat
@@ -206,3 +218,59 @@ WORD_NAMES = words(
     """
 )
 """Family names that are words too: read as an author only directly before a year or behind a first name."""
+
+SURNAMES = words(
+    """
+    smith johnson williams jones davis wilson anderson thomas jackson thompson harris robinson lewis walker hall
+    allen wright torres nguyen hill flores adams nelson mitchell campbell roberts phillips evans turner parker
+    collins edwards stewart morris murphy rogers morgan peterson bailey reed kelly howard ramos watson brooks
+    sanders bennett ross henderson coleman jenkins perry powell patterson hughes simmons foster bryant alexander
+    russell griffin hayes myers hamilton graham sullivan wallace owens jordan reynolds gibson ellis stevens
+    tucker wagner hunter hicks crawford boyd mason kennedy warren dixon hawkins dunn perkins hudson spencer
+    gardner stephens payne arnold berry matthews hart cunningham bradley andrews elliott armstrong carpenter
+    ruiz lane greene clarke macdonald mackenzie fraser murray o'brien o'connor o'neill o'sullivan o'reilly doyle
+    byrne gallagher davies griffiths lloyd
+
+    garcia rodriguez martinez hernandez lopez gonzalez gonzales perez sanchez ramirez rivera gomez diaz reyes
+    cruz morales gutierrez ortiz chavez castillo jimenez moreno romero herrera medina aguilar vargas castro
+    mendoza vasquez fernandez alvarez munoz alonso navarro dominguez vazquez gil serrano blanco molina ortega
+    delgado suarez silva santos oliveira souza sousa pereira costa ferreira rodrigues almeida carvalho martins
+    araujo ribeiro barbosa lopes gomes
+
+    rossi russo ferrari esposito bianchi romano colombo ricci marino greco conti deluca mancini costa giordano
+    rizzo lombardi moretti dupont durand dubois moreau laurent lefebvre leroy roux fournier girard bonnet
+    lambert fontaine rousseau vincent muller mueller schmidt schneider weber meyer schulz becker hoffmann
+    schafer koch bauer richter klein wolf schroder neumann schwarz zimmermann braun kruger hofmann hartmann
+    lange schmitt krause lehmann keller schulze maier kohler jansen janssens visser bakker dekker vermeulen
+    peeters mertens dejong devries hansen jensen nielsen pedersen andersen christensen larsen sorensen rasmussen
+    jorgensen madsen kristensen olsen johansen johansson andersson karlsson nilsson eriksson larsson olsson
+    persson svensson gustafsson pettersson lindqvist lindstrom korhonen virtanen makinen nieminen kowalski
+    kowalczyk nowak wisniewski wojcik kaminski lewandowski zielinski novak svoboda horvath kovacs szabo toth
+    nagy popescu ionescu papadopoulos ivanov ivanova petrov petrova sidorov kuznetsov smirnova popov volkov
+    sokolov shevchenko kovalenko yilmaz kaya demir celik sahin ozturk aydin arslan dogan kilic
+
+    wang zhang chen liu yang huang zhao zhou zhu guo lin luo zheng liang xie tang deng feng peng zeng xiao tian
+    dong pan yuan jiang cai yu du cheng wei su lu ding ren shen yao cui tan lai jia liao xiong xu sun ma hu gao
+    fu fang wong chan chang cheung leung lam kwok tsai hsu hsieh kim lee choi jung kang cho yoon lim han shin
+    seo kwon hwang ahn hong yamada tanaka suzuki sato watanabe takahashi ito yamamoto nakamura kobayashi kato
+    yoshida sasaki yamaguchi matsumoto inoue kimura hayashi shimizu yamazaki mori ikeda hashimoto ishikawa ogawa
+    okada hasegawa fujita goto fujiwara maeda tran pham hoang phan vuong huynh singh kumar sharma patel gupta
+    khan verma reddy agarwal mehta shah joshi iyer mukherjee chatterjee banerjee das ghosh bose rao nair menon
+    pillai desai ahmed ali hussain hossain rahman islam chowdhury malik iqbal siddiqui mohammed mohamed hassan
+    hussein ibrahim abdullah khalil saleh mansour hosseini ahmadi mohammadi rezaei karimi okafor okonkwo adeyemi
+    ogunleye mensah owusu boateng nkosi dlamini ndlovu moyo banda phiri mwangi otieno cohen levy mizrahi
+    friedman goldberg goldstein rosenberg rosen shapiro katz kaplan levine weiss schwartz
+    """
+)
+"""Frequent family names of the world, bare: where the form leaves open whether a word is an author, these are."""
+
+SURNAMES_CJK = (
+    "[王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫朱马馬胡郭林何高梁郑鄭罗羅宋谢謝唐韩韓曹许許邓鄧冯馮曾程蔡彭潘袁于董余苏蘇叶葉吕呂魏"
+    "蒋蔣田杜丁沈姜范江傅钟鍾卢盧汪戴崔任陆陸廖姚方金邱夏谭譚韦韋贾賈邹鄒石熊孟秦阎薛侯雷白龙段郝孔邵史毛常万顾賴赖武康贺严尹钱]"
+    "[㐀-鿿]{0,2}"
+    "|(?:佐藤|鈴木|高橋|田中|伊藤|渡辺|渡邊|山本|中村|小林|加藤|吉田|山田|佐々木|山口|松本|井上|木村|斎藤|清水|山崎|池田|橋本|石川|小川"
+    "|岡田|長谷川|藤田|後藤|前田|近藤|遠藤|青木|坂本|村上|太田|西村|福田|三浦|藤井|岡本|松田|中島|中野|原田|小野|竹内|田村|上田|森田|和田)"
+    "[㐀-鿿]{0,3}"
+    "|[김이박최정강조윤장임한오서신권황안송류전홍고문양손배백허유남심노하곽성차주우구민나진지엄채원천방공현함변염여추도소석선설마길][가-힣]{1,2}"
+)
+"""Chinese, Japanese and Korean names that begin with a frequent family name, as a pattern."""

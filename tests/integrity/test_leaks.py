@@ -133,3 +133,226 @@ def test_real_abstracts_give_no_false_alarm(shared_dir: Path) -> None:
     sentences, alarms = read_real(shared_dir / "corpora/pubmedqa-dev/corpus.jsonl")
     assert sentences > 6_000
     assert {alarm.verdict for alarm in alarms} == {"registration", "citation"}
+
+
+NUMBER_SIGNS = (
+    "№",
+    "no.",
+    "no",
+    "No ",
+    "#",
+    "nr",
+    "nr. ",
+    "n°",
+    "n.º ",
+    ":No",
+    " number ",
+    "= ",
+    "_",
+    " ID №",
+    "﹟",
+    "\u200bno\u00ad.",
+)
+
+
+@pytest.mark.parametrize("sign", NUMBER_SIGNS)
+@pytest.mark.parametrize(
+    ("label", "number", "kind"),
+    [
+        ("PMID", "33301246", "pmid"),
+        ("PMC", "7759461", "pmcid"),
+        ("NCT", "04295616", "nct"),
+        ("ISRCTN", "12345678", "isrctn"),
+        ("EudraCT", "2015-001234-56", "eudract"),
+        ("arXiv", "2005.14165", "arxiv"),
+        ("DOI", "10.1056/NEJMoa2034577", "doi"),
+        ("PPR", "345678", "ppr"),
+        ("NBK", "430685", "nbk"),
+        ("ChiCTR", "2000029308", "registry"),
+        ("CRD", "42020181234", "registry"),
+        ("ACTRN", "12620000445976", "registry"),
+        ("DRKS", "00021214", "registry"),
+        ("UMIN", "000012345", "registry"),
+        ("KCT", "0004978", "registry"),
+        ("ClinicalTrials.gov", "04295616", "nct"),
+    ],
+)
+def test_a_label_and_its_number_are_one_whatever_sign_joins_them(label: str, sign: str, number: str, kind: str) -> None:
+    """NFKC makes `No` of the numero sign, which then stands glued to the digits."""
+    assert kind in {leak.kind for leak in NOBODY.find(f"The record {label}{sign}{number} shows a slower decline.")}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "P.M.I.D. 33301246",
+        "p-m-i-d 33301246",
+        "PMID ³³³⁰¹²⁴⁶",
+        "PMID ⑶⑶⑶⓪⑴⑵⑷⑹",
+        "PMID 3_3_3_0_1_2_4_6",
+        "PMID 333O1246",
+        "PMID three three three zero one two four six",
+        "PMID 33,301,246",
+        "N.C.T. 04295616",
+        "NCTO4295616",
+        "NCT O429 5616",
+        "PMC 7,759,461",
+        "P.M.C.I.D. 7759461",
+        "PMC seven-seven-five-nine-four-six-one",
+        "clinical trials gov identifier 04295616",
+        "digital object identifier 10.1056/NEJMoa2034577",
+    ],
+)
+def test_a_label_may_be_spaced_out_and_its_digits_may_be_disguised(written: str) -> None:
+    assert NOBODY.find(f"The record {written} shows a slower decline.") != []
+
+
+@pytest.mark.parametrize(
+    "joint", ["-", "–", "—", "/", "_", ":", ",", ";", ".", "·", "|", "+", "~", "", " - ", "__", "^", "=", "@"]
+)
+@pytest.mark.parametrize(
+    "around", ["Decline was slower ({}).", "Decline was slower [{}; {}].", "Decline was slower, see {}."]
+)
+def test_author_and_year_are_one_whatever_joins_them(joint: str, around: str) -> None:
+    for name in ("Smith", "Okafor", "Garcia-Lopez", "O'Brien", "Müller & Schmidt", "van der Berg"):
+        text = around.replace("{}", f"{name}{joint}2020")
+        assert {leak.kind for leak in NOBODY.find(text)} & {"author-year", "marker"}, text
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "(smith2020)",
+        "[Smith2020cognitive]",
+        "[SMITH2020]",
+        "@smith2020",
+        "(okafor_2019)",
+        "smith-2020-cognitive",
+        "Smith_etal_2020",
+        "Smith-Jones_2020a",
+        "smith20",
+        "[okafor19]",
+    ],
+)
+def test_keys_of_citation_managers_are_authors_with_their_year(written: str) -> None:
+    assert NOBODY.find(f"Decline was slower {written}.") != []
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Smith ( 2 0 2 0 )",
+        "Smith 2 0 2 0",
+        "Smith (MMXX)",
+        "Smith (2O20)",
+        "Smith (twenty twenty)",
+        "Smith, two thousand and nineteen,",
+        "Wang & Li ’20",
+        "Smith '20",
+        "Smith’20",
+        "Smith (c. 2020)",
+        "Smith (published 2020)",
+        "Smith & al. 2020",
+        "Smith/Jones 2020",
+        "the Smith paper of 2020",
+        "the Smith/Jones paper of 2020",
+        "Rossi e colleghi (2014)",
+        "García y cols. (2014)",
+        "Silva e colaboradores (2014)",
+        "Dupont et collègues (2014)",
+        "Kowalski i wsp. (2014)",
+        "Novák a kol. 2014",
+        "Müller u. a. (2014)",
+        "Müller und Kollegen (2014)",
+        "Yılmaz ve ark. (2014)",
+        "Hansen m.fl. (2014)",
+        "Smith and others (2014)",
+        "山田ら（2019）",
+        "山田他（2019）",
+        "王等（2020）",
+        "王等人（2020）",
+        "김 등 (2021)",
+        "Петров (2018)",
+        "Петров и др. (2018)",
+    ],
+)
+def test_a_year_may_be_disguised_and_et_al_is_said_in_many_tongues(written: str) -> None:
+    assert [leak.kind for leak in NOBODY.find(f"As {written} says, decline was slower.")] == ["author-year"]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "Ferrante-2021 found",
+        "ferrante:2021 found",
+        "ferrante2021 found",
+        "Luca-Ferrante-2021 found",
+        "Ferrante (MMXXI) found",
+        "Ferrante, twenty twenty-one, found",
+        "F e r r a n t e found",
+        "Ferrante & co.",
+        "Young_2021 found",
+        "FERRANTE/2021 found",
+        "the Ferrante-led trial found",
+    ],
+)
+def test_authors_of_the_runs_own_works_are_known_however_joined(written: str, world: World) -> None:
+    world.show(paper(1))
+    assert {leak.kind for leak in world.desk.guard.find(f"It is said that {written} as much.")} == {"author-year"}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "NEJM-2023",
+        "The Lancet/2020",
+        "JAMA_2019",
+        "NEJM’23",
+        "Nature Medicine:2022",
+        "Lancet2020",
+        "NEJM'23",
+        "N Engl J Med-2020",
+    ],
+)
+def test_journal_and_year_are_one_whatever_joins_them(written: str) -> None:
+    assert [leak.kind for leak in NOBODY.find(f"{written} had the final word.")] == ["journal-year"]
+
+
+@pytest.mark.parametrize(
+    "clean",
+    [
+        "COVID-2019 was rare.",
+        "The SARS-CoV-2-2020 wave was short.",
+        "ICD-2019 codes were used.",
+        "Omicron-2022 infections were mild.",
+        "KEYNOTE-189 and CheckMate-227 agree.",
+        "GOLD 2023 groups were used.",
+        "WHO-2020 criteria were used.",
+        "Pre-2020 and post-2020 cohorts differ.",
+        "The 2019-2020 season was mild.",
+        "Horizon 2020 and Horizon-2020 paid for it.",
+        "Agenda-2030 goals were named.",
+        "Between May-2019 and June-2020 admissions fell (March-2020).",
+        "In Italy-2020 telehealth grew (Italy-2020).",
+        "Winter/2020 was mild (Winter/2020).",
+        "Vaccines against H1N1-2009 worked (H1N1-2009).",
+        "Zika-2016 and Ebola-2014 outbreaks overlap.",
+        "NHANES-2013 and GBD-2021 agree (GBD-2021).",
+        "Ensembl-2020 annotated the transcripts (Ensembl-2020).",
+        "miR-2020, mir2020 and rs2020 were altered (mir2020; rs2020).",
+        "The GEO set (GSE2034) and the drug (AZD2014) were used.",
+        "Metformin-2000 and placebo were given.",
+        "The McDonald 2017 criteria and the Bosniak 2019 classification were used.",
+        "Consort 2010, Prisma 2020 and Banff 2019 were followed.",
+        "The young-2021 cohort slept less.",
+        "Mesalazine (MMX) and murine MCMV were studied.",
+        "Murine cytomegalovirus (MCMV) was studied.",
+        "The class of '20 slept less.",
+        "PubMed, no. 12 of the list, was searched.",
+        "Form №3 was used by nurses in ward №12.",
+        "Roughly two thousand twenty women took part.",
+        "See the table; Medicare-2020 claims were used.",
+    ],
+)
+def test_what_only_looks_joined_is_no_alarm(clean: str) -> None:
+    assert NOBODY.find(clean) == []
