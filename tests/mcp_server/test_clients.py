@@ -8,24 +8,17 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
-import tomllib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import StdioServerParameters
 from pydantic_ai import Agent
 
-from literature_agent.mcp_server.policy import read_policy
 from literature_agent.testing import Calls, Seen, scripted_model
 from tests.mcp_server.conftest import TOKENS, HttpServer
 
 Command = Callable[..., StdioServerParameters]
-
-ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 # --- pydantic-ai
@@ -140,55 +133,3 @@ def test_the_inspector_lists_the_tools_of_a_process(inspect: Inspect, stdio: Com
     assert listed.code == 0, listed.document
     tools = listed.document["tools"]
     assert [tool["name"] for tool in tools] == ["literature_aggregator", "search_pubmed", "read_pmc_full_text"]
-
-
-# --- the README
-
-
-def _blocks(language: str) -> list[str]:
-    section = README.split("## MCP server")[1].split("\n## ")[0]
-    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.M | re.S)
-
-
-def _commands() -> dict[str, tuple[str, list[str], dict[str, str]]]:
-    """Command, arguments and environment of each configuration block, by where it stands."""
-    found: dict[str, tuple[str, list[str], dict[str, str]]] = {}
-    documents = [json.loads(block) for block in _blocks("json")]
-    documents += [tomllib.loads(block) for block in _blocks("toml")]
-    for document in documents:
-        for place in ("mcpServers", "servers", "context_servers", "mcp_servers"):
-            for entry in document.get(place, {}).values():
-                found[place] = (entry["command"], entry["args"], entry.get("env", {}))
-    for line in _blocks("console"):
-        command, *arguments = shlex.split(line.split(" -- ")[1])
-        found["console"] = (command, arguments, {})
-    return found
-
-
-def test_every_configuration_block_of_the_readme_is_tried() -> None:
-    assert set(_commands()) == {"mcpServers", "servers", "context_servers", "mcp_servers", "console"}
-    started = sum(len(_blocks(language)) for language in ("json", "toml", "console"))
-    assert started == len(_commands()) + 1  # the policy
-
-
-@pytest.mark.parametrize("place", ["mcpServers", "servers", "context_servers", "mcp_servers"])
-async def test_a_configuration_block_of_the_readme_starts_a_server(place: str, stdio: Command) -> None:
-    """Exactly its command; the one for Claude Code is that of `mcpServers`."""
-    command, arguments, environment = _commands()[place]
-    assert _commands()["console"][:2] == _commands()["mcpServers"][:2]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    started = StdioServerParameters(
-        command=command, args=arguments, env={**(stdio().env or {}), "PATH": path, **environment}
-    )
-    async with Client(started) as client:
-        tools = {tool.name for tool in (await client.list_tools()).tools}
-        assert "search_pubmed" in tools
-        assert ("pubmed_europepmc_search" in tools) is (place == "servers")
-        assert ("render_citations" in tools) is (place == "context_servers")
-
-
-def test_the_policy_of_the_readme_is_one(tmp_path: Path) -> None:
-    (policy,) = [block for block in _blocks("toml") if "[[consumer]]" in block]
-    (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
-    read = read_policy(tmp_path / "policy.toml")
-    assert read.named("team-a") is not None
