@@ -137,6 +137,10 @@ class Batch:
     _since: str | None = field(default=None, init=False)
     _before: dict[str, int] = field(default_factory=dict, init=False)
     """Attempts made by earlier calls, which do not count against the retries of this one."""
+    _priced: int = field(default=0, init=False)
+    """Answers whose cost is known."""
+    _unpriced: bool = field(default=False, init=False)
+    """Whether a model was paid whose price is not known."""
 
     def __post_init__(self) -> None:
         self.progress = Progress(len(self.questions))
@@ -179,6 +183,9 @@ class Batch:
         """What is still to be asked; runs that are on their way from an earlier call are joined."""
         answered = self.results.keys
         self.progress.done = self.progress.before = sum(question.key in answered for question in self.questions)
+        spent = [cost for question in self.questions if (cost := self.results.costs.get(question.key)) is not None]
+        # The budget is that of the batch, however many calls it takes.
+        self.progress.cost_usd, self._priced = sum(spent), len(spent)
         found = self.client.list_workflows(workflow_id_prefix=f"{self.name}/", load_input=False, load_output=False)
         newest: dict[str, Any] = {}
         for status in found:
@@ -200,11 +207,12 @@ class Batch:
     def _ask(self, todo: list[BatchQuestion]) -> list[BatchQuestion]:
         """Put on the queue what the batch's budget allows; the rest is given back."""
         for place, question in enumerate(todo):
-            if not self._affordable(question):
+            limit = self.limits.max_cost_usd
+            if limit is not None and (self._unpriced or not self._affordable(question, limit)):
                 if self._asked:
                     return todo[place:]
                 for left in todo[place:]:
-                    self._bury(left, _no_money(self.limits.max_cost_usd or 0.0))
+                    self._bury(left, _no_price() if self._unpriced else _no_money(limit))
                 return []
             self._enqueue(question)
         return []
@@ -226,18 +234,14 @@ class Batch:
         self.client.enqueue(options, job.model_dump(mode="json"))  # type: ignore[arg-type]  # built by parts
         self._asked[run_id] = question
 
-    def _affordable(self, question: BatchQuestion) -> bool:
-        limit = self.limits.max_cost_usd
-        if limit is None:
-            return True
-        # What is on its way may cost its own limit, or what a question has cost so far.
-        ended = max(1, self.progress.done - self.progress.before + self.progress.failed)
-        mean = self.progress.cost_usd / ended
-        promised = sum(one.budget.max_cost_usd or mean for one in self._asked.values())
-        return self.progress.cost_usd + promised + (question.budget.max_cost_usd or mean) <= limit and not (
+    def _affordable(self, question: BatchQuestion, limit: float) -> bool:
+        if question.budget.max_cost_usd is None and self._asked and not self._priced:
             # Before the first price is known, questions without a limit of their own go one by one.
-            self.progress.cost_usd == 0 and question.budget.max_cost_usd is None and self._asked
-        )
+            return False
+        # What is on its way may cost its own limit, or what a question has cost so far.
+        mean = self.progress.cost_usd / max(1, self._priced)
+        promised = sum(one.budget.max_cost_usd or mean for one in (*self._asked.values(), question))
+        return self.progress.cost_usd + promised <= limit
 
     # --- collecting ---
 
@@ -259,8 +263,7 @@ class Batch:
             for status in self.client.list_workflows(workflow_ids=mine[start : start + _CHUNK], load_input=False):
                 question = self._asked[status.workflow_id]
                 answer, error = _outcome(status)
-                cost = float(((answer or {}).get("usage") or {}).get("cost_usd") or 0.0)
-                self.progress.cost_usd += cost
+                cost = self._spent(answer)
                 self.meter.ended("error" if answer is None else answer["status"], _waited(status), cost)
                 if answer is not None and error is None:
                     rows.append(_row(question.key, answer))
@@ -279,6 +282,17 @@ class Batch:
                     retryable=True,
                     recovery="Make room and give the same command again: every answer is kept in the database.",
                 ) from None
+
+    def _spent(self, answer: Mapping[str, Any] | None) -> float:
+        """What an answer cost, taken into account."""
+        usage = (answer or {}).get("usage") or {}
+        cost = usage.get("cost_usd")
+        if cost is None:
+            self._unpriced |= bool(usage.get("requests"))
+            return 0.0
+        self._priced += 1
+        self.progress.cost_usd += float(cost)
+        return float(cost)
 
     def _failed(self, question: BatchQuestion, error: LiteratureError, run_id: str) -> None:
         attempts = max(1, self._attempts[question.key] - self._before.get(question.key, 0))
@@ -356,6 +370,14 @@ def _no_money(limit: float) -> LiteratureError:
         f"Not asked: the batch's budget of {limit:g} US dollars was used up.",
         reason="durable_budget",
         recovery="Give the same command with a larger --batch-cost.",
+    )
+
+
+def _no_price() -> LiteratureError:
+    return LiteratureError(
+        "Not asked: the price of the model is not known, so the batch's budget can't be kept.",
+        reason="durable_budget",
+        recovery="Give the same command with --max-requests in place of --batch-cost.",
     )
 
 

@@ -175,6 +175,11 @@ class Results:
             ) from None
 
     @property
+    def costs(self) -> Mapping[str, float | None]:
+        """US dollars of each row, by the id of its question; None where no price was known."""
+        return self._rows
+
+    @property
     def keys(self) -> frozenset[str]:
         """Ids of the questions that have their row."""
         return frozenset(self._rows)
@@ -199,16 +204,16 @@ class Results:
                     text = ",".join(self.COLUMNS) + "\r\n" + text
                 file.write(text)
                 file.flush()
-        self._rows.update(row["id"] for row in new)
+        self._rows.update((row["id"], _cost(row)) for row in new)
 
-    def _read(self) -> set[str]:
+    def _read(self) -> dict[str, float | None]:
         if not self._path.exists():
-            return set()
+            return {}
         if self._kind == ".parquet":
             from pyarrow import parquet
 
             self._kept = parquet.read_table(self._path).to_pylist()
-            return {row["id"] for row in self._kept}
+            return {row["id"]: _cost(row) for row in self._kept}
         ending = "\r\n" if self._kind == ".csv" else "\n"
         whole = self._path.read_bytes()
         text = whole.decode("utf-8", "ignore")
@@ -218,12 +223,12 @@ class Results:
             if rows and None in rows[-1].values():
                 kept = kept[: kept.rstrip("\r\n").rfind(ending) + len(ending)]
                 rows = rows[:-1]
-            keys = {_read_id(row["id"]) for row in rows}
+            found = {_read_id(row["id"]): _cost(row) for row in rows}
         else:
-            keys = {json.loads(line)["id"] for line in kept.split("\n") if line}
+            found = {row["id"]: _cost(row) for line in kept.split("\n") if line and (row := json.loads(line))}
         if len(kept.encode()) != len(whole):
             self._path.write_bytes(kept.encode())
-        return keys
+        return found
 
     def _line(self, row: Mapping[str, Any]) -> str:
         if self._kind == ".jsonl":
@@ -255,6 +260,11 @@ def _written_id(key: str) -> str:
 def _read_id(cell: str) -> str:
     bare = cell.lstrip("'")
     return cell if bare == spreadsheet_cell(bare) else cell[1:]
+
+
+def _cost(row: Mapping[str, Any]) -> float | None:
+    cost = row.get("cost_usd")
+    return None if cost is None or cost == "" else float(cost)
 
 
 def _cell(value: Any) -> Any:

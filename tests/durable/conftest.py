@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+from opentelemetry import metrics
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from pydantic import SecretStr
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -51,6 +56,33 @@ def at(settings: Settings, tmp_path: Path) -> Callable[[str | None], Settings]:
         return settings.model_copy(update={"database_url": SecretStr(kept)})
 
     return place
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The metrics that were written."""
+
+    reader: InMemoryMetricReader
+
+    def points(self, name: str) -> dict[tuple[Any, ...], Any]:
+        """Values of the attributes, in order of their names -> value of the point, or (number, sum) of a histogram."""
+        data = self.reader.get_metrics_data()
+        found = {}
+        for metric in (m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics if m.name == name):
+            for point in metric.data.data_points:
+                marks: Mapping[str, Any] = point.attributes or {}
+                value = (point.count, point.sum) if hasattr(point, "count") else point.value
+                found[tuple(marks[mark] for mark in sorted(marks))] = value
+        return found
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[Measured]:
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader], shutdown_on_exit=False)
+    monkeypatch.setattr(metrics, "get_meter", lambda name, *_, **__: provider.get_meter(name))
+    yield Measured(reader)
+    provider.shutdown()
 
 
 def short_reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

@@ -6,6 +6,8 @@ import csv
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.usage import RequestUsage
 
 from literature_agent.durable.batch import Batch, BatchLimits, letters_file, write_letters
 from literature_agent.durable.book import open_book
@@ -20,8 +23,9 @@ from literature_agent.durable.tables import Results, read_questions
 from literature_agent.durable.worker import working
 from literature_agent.errors import InvalidInputError
 from literature_agent.outputs import Budget
+from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings
-from tests.durable.conftest import short_reply
+from tests.durable.conftest import Measured, short_reply
 
 ROW = {"run_id": "r", "status": "complete", "question": "Q?", "summary": "S, «x»\nT", "articles": ["a", "b"]}
 
@@ -115,6 +119,53 @@ def test_a_batch_without_money_asks_nothing_and_says_so(at: Callable[[str | None
         batch.run(threading.Event(), every_s=0.01)
     assert batch.dead["a"].error.reason == "durable_budget"
     assert "batch's budget of 1 US dollars" in batch.dead["a"].error.message
+
+
+def paid_reply(dollars: str | None) -> Callable[[list[ModelMessage], AgentInfo], ModelResponse]:
+    """Each of the two requests of a question costs that much."""
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        cost = None if dollars is None else Decimal(dollars)
+        return replace(short_reply(messages, info), usage=RequestUsage(input_tokens=10, output_tokens=1, cost=cost))
+
+    return reply
+
+
+def test_the_budget_is_that_of_the_whole_batch_and_what_is_done_is_measured(
+    at: Callable[[str | None], Settings], tmp_path: Path, measured: Measured, sandbox: SandboxServer
+) -> None:
+    settings, questions, out = at(None), tmp_path / "q.jsonl", tmp_path / "out.csv"
+    rows = [{"id": name, "question": f"Metformin, {name}?", "sources": ["pubmed"]} for name in "abc"]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    sandbox.faults.set("eutils", "rate_limit", times=1, seconds=0)
+
+    first = run_batch(settings, questions, out, paid_reply("0.01"), BatchLimits(max_cost_usd=0.05))
+    # Two cents each: the third could cost more than is left.
+    assert (Results(out).keys, list(first.dead)) == ({"a", "b"}, ["c"])
+    assert first.progress.cost_usd == pytest.approx(0.04)
+    assert measured.points("literature_agent.questions") == {("complete", "q"): 2}
+    assert measured.points("literature_agent.cost") == {("q",): pytest.approx(0.04)}
+    assert measured.points("literature_agent.queue.depth") == {("q",): 0}
+    [(waits, seconds)] = measured.points("literature_agent.queue.wait").values()
+    assert waits == 2
+    assert 0 < seconds < 60
+    assert measured.points("literature_agent.http.requests") == {("pubmed", 429): 1, ("pubmed", 200): 4}
+
+    # The same command has only what the first one left of the budget.
+    again = run_batch(settings, questions, out, paid_reply("0.01"), BatchLimits(max_cost_usd=0.05))
+    assert (again.progress.before, list(again.dead)) == (2, ["c"])
+    run_batch(settings, questions, out, paid_reply("0.01"), BatchLimits(max_cost_usd=0.1))
+    assert Results(out).keys == {"a", "b", "c"}
+
+
+def test_a_budget_that_can_not_be_kept_ends_the_batch_after_one_question(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text('{"id": "a", "question": "One?"}\n{"id": "b", "question": "Two?"}\n', encoding="utf-8")
+    batch = run_batch(at(None), questions, out, paid_reply(None), BatchLimits(max_cost_usd=5))
+    assert [row["id"] for row in lines(out)] == ["a"]
+    assert "price of the model is not known" in batch.dead["b"].error.message
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
