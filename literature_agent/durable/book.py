@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -238,5 +237,4 @@ def _why(error: BaseException | str) -> str:
 
 def as_document(line: RunLine) -> dict[str, Any]:
     """The line as JSON values."""
-    document: dict[str, Any] = json.loads(json.dumps(line.__dict__, default=str))
-    return document
+    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in line.__dict__.items()}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from opentelemetry import metrics
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, NumberDataPoint
 from pydantic import SecretStr
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -65,13 +65,14 @@ class Measured:
     reader: InMemoryMetricReader
 
     def points(self, name: str) -> dict[tuple[Any, ...], Any]:
-        """Values of the attributes, in order of their names -> value of the point, or (number, sum) of a histogram."""
+        """Values of the attributes, in order of their names -> value of the point; the sum where it is a histogram."""
         data = self.reader.get_metrics_data()
-        found = {}
+        assert data is not None
+        found: dict[tuple[Any, ...], Any] = {}
         for metric in (m for r in data.resource_metrics for s in r.scope_metrics for m in s.metrics if m.name == name):
             for point in metric.data.data_points:
                 marks: Mapping[str, Any] = point.attributes or {}
-                value = (point.count, point.sum) if hasattr(point, "count") else point.value
+                value = point.value if isinstance(point, NumberDataPoint) else point.sum
                 found[tuple(marks[mark] for mark in sorted(marks))] = value
         return found
 

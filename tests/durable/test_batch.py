@@ -141,13 +141,13 @@ def test_the_budget_is_that_of_the_whole_batch_and_what_is_done_is_measured(
 
     first = run_batch(settings, questions, out, paid_reply("0.01"), BatchLimits(max_cost_usd=0.05))
     # Two cents each: the third could cost more than is left.
-    assert (Results(out).keys, list(first.dead)) == ({"a", "b"}, ["c"])
+    assert Results(out).keys == {"a", "b"}
+    assert list(first.dead) == ["c"]
     assert first.progress.cost_usd == pytest.approx(0.04)
     assert measured.points("literature_agent.questions") == {("complete", "q"): 2}
     assert measured.points("literature_agent.cost") == {("q",): pytest.approx(0.04)}
     assert measured.points("literature_agent.queue.depth") == {("q",): 0}
-    [(waits, seconds)] = measured.points("literature_agent.queue.wait").values()
-    assert waits == 2
+    [seconds] = measured.points("literature_agent.queue.wait").values()
     assert 0 < seconds < 60
     assert measured.points("literature_agent.http.requests") == {("pubmed", 429): 1, ("pubmed", 200): 4}
 
