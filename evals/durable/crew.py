@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 import threading
 from collections.abc import Iterator
@@ -65,9 +66,12 @@ def trial_worker(
 def serve(
     settings: dict[str, Any], address: str, concurrency: int, beat_s: float, lease_s: float, ready: Event
 ) -> None:
-    """What a worker process does: work until SIGTERM, and say when it is ready."""
+    """What a worker process does: work until SIGTERM or until the trial is gone, and say when it is ready."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    trial = multiprocessing.parent_process()
     with trial_worker(load_settings(**settings), address, concurrency=concurrency, beat_s=beat_s, lease_s=lease_s):
         ready.set()
-        stop.wait()
+        while not stop.wait(1.0):
+            if trial is not None and not trial.is_alive():
+                return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import random
+import sys
 import tempfile
 import threading
 import time
@@ -21,7 +22,7 @@ import sqlalchemy as sa
 from evals.durable.crew import MODEL, PARENT_WORKFLOW, QUEUE, serve
 from evals.durable.model_server import MARK, ModelServer, Served, model_server
 from evals.postgres import Postgres, running_postgres
-from literature_agent.durable.batch import Batch, BatchLimits
+from literature_agent.durable.batch import Batch, BatchLimits, Progress
 from literature_agent.durable.book import RunBook, open_book
 from literature_agent.durable.engine import APP, VERSION, database_address, engine_of
 from literature_agent.durable.tables import BatchQuestion, Results
@@ -30,6 +31,7 @@ from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import Settings, load_settings
 
 BEAT_S, LEASE_S = 0.5, 5.0
+_TELL_S = 15.0
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def carry_out(
             )
         results = Results(folder / "results.jsonl")
         batch = Batch(book.client, "single", QUEUE, questions, results, MODEL, BatchLimits(retries=0))
-        batch.run(stop, every_s=0.3, watch=crowd.watch)
+        batch.run(stop, every_s=0.3, watch=crowd.watch, tell=_teller(outcome))
         while not stop.is_set() and _waiting(book):
             crowd.watch()
             stop.wait(0.3)
@@ -132,6 +134,18 @@ def carry_out(
     outcome.committed = _committed(settings)
     outcome.upstream = Counter(f"{asked.method} {asked.path}?{asked.query}" for asked in sandbox.requests)
     return outcome
+
+
+def _teller(outcome: Outcome) -> Callable[[Progress], None]:
+    """Says on stderr how far a pass is, each quarter of a minute: the full trial takes a while."""
+    said = [time.monotonic()]
+
+    def tell(progress: Progress) -> None:
+        if time.monotonic() - said[0] >= _TELL_S:
+            said[0] = time.monotonic()
+            print(f"{progress.sentence()}; {outcome.kills} kills", file=sys.stderr, flush=True)
+
+    return tell
 
 
 class Crowd:

@@ -87,7 +87,9 @@ def batch(
             _opened(settings, questions, out, queue, model, budget, batch_cost, retries) as batch,
             _workers(settings, queue, concurrency, workers, screen) as watch,
         ):
-            batch.run(stop, tell=_teller(screen), watch=watch)
+            # With its one worker in this process, the engine says that the database is away.
+            say = _silent if workers == 1 else screen.note
+            batch.run(stop, tell=_teller(screen), watch=watch, say=say)
         write_letters(letters_file(out), list(batch.dead.values()))
     done = batch.progress
     screen.note(f"{done.sentence()}. Answers: {out}.")
@@ -187,6 +189,10 @@ def _environment(settings: Settings) -> dict[str, str]:
         environment[f"LITERATURE_AGENT_{name.upper()}"] = text
     environment["LITERATURE_AGENT_SOURCES"] = ",".join(settings.sources)
     return environment
+
+
+def _silent(sentence: str) -> None:
+    return
 
 
 def _teller(screen: Screen) -> Callable[[Progress], None]:

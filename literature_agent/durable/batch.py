@@ -10,16 +10,18 @@ import hashlib
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from dbos import DBOSClient
 
-from literature_agent.durable.engine import APP, VERSION
-from literature_agent.durable.records import RecordRefused, check_schema
+from literature_agent.durable.engine import APP, AWAY, VERSION, is_away
+from literature_agent.durable.records import RecordRefused, check_schema, not_recorded
 from literature_agent.durable.runs import RUN_WORKFLOW, Job
 from literature_agent.durable.tables import BatchQuestion, Results
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
@@ -28,6 +30,8 @@ from literature_agent.telemetry import BatchMeter
 _CHUNK = 20
 """Answers read at once: each can be large."""
 _CLOCKS_DIFFER_S = 120.0
+_AWAY_S = 1.0
+"""Between two looks at a database that is away."""
 _ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
@@ -132,6 +136,8 @@ class Batch:
     meter: BatchMeter = field(init=False)
     dead: dict[str, DeadLetter] = field(default_factory=dict, init=False)
     _attempts: dict[str, int] = field(default_factory=dict, init=False)
+    _todo: deque[tuple[BatchQuestion, float]] = field(default_factory=deque, init=False)
+    """What is still to be asked, and how long the queue is to keep it back, seconds."""
     _asked: dict[str, BatchQuestion] = field(default_factory=dict, init=False)
     """Run id -> question, of those on their way."""
     _since: str | None = field(default=None, init=False)
@@ -153,34 +159,53 @@ class Batch:
         every_s: float = 0.5,
         tell: Callable[[Progress], None] = lambda progress: None,
         watch: Callable[[], None] = lambda: None,
+        say: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         """Ask and collect until every question has its row or its reason, or `stop` is set.
+
+        A database that is away is waited for.
 
         Args:
             stop: ends the call; what is on its way stays on the queue.
             every_s: between two looks at the database.
             tell: called after each look.
             watch: called at each look; what it raises ends the call.
+            say: told when the database is away, and when it is back.
 
         Raises:
-            LiteratureError: what `watch` raised, or the file of results can't be written.
+            LiteratureError: what `watch` raised, or the file of results or the database can't be written.
         """
-        todo = self._open()
+        opened = away = False
         while not stop.is_set():
             watch()
-            todo = self._ask(todo)
-            self._collect(todo)
+            try:
+                if not opened:
+                    self._open()
+                    opened = True
+                self._ask()
+                self._collect()
+            except sa.exc.DBAPIError as refused:
+                if not is_away(refused):
+                    raise not_recorded(refused) from None
+                if not away:
+                    say(AWAY)
+                away = True
+                stop.wait(max(every_s, _AWAY_S))
+                continue
+            if away:
+                say("The database of durable runs answers again.")
+                away = False
             self.progress.waiting = len(self._asked)
             self.meter.depth(len(self._asked))
             tell(self.progress)
-            if not todo and not self._asked:
+            if not self._todo and not self._asked:
                 return
             stop.wait(every_s)
 
     # --- asking ---
 
-    def _open(self) -> list[BatchQuestion]:
-        """What is still to be asked; runs that are on their way from an earlier call are joined."""
+    def _open(self) -> None:
+        """Find out what is still to be asked; runs that are on their way from an earlier call are joined."""
         answered = self.results.keys
         self.progress.done = self.progress.before = sum(question.key in answered for question in self.questions)
         spent = [cost for question in self.questions if (cost := self.results.costs.get(question.key)) is not None]
@@ -193,7 +218,7 @@ class Batch:
             if attempt >= self._attempts.get(key, 0):
                 self._attempts[key], newest[key] = attempt, status
         self._before = dict(self._attempts)
-        todo = []
+        self._todo.clear()
         for question in sorted(self.questions, key=lambda question: question.priority):
             if question.key in answered:
                 continue
@@ -201,24 +226,26 @@ class Batch:
             if last is not None and (last.status == "SUCCESS" or last.status not in _ENDED):
                 self._asked[last.workflow_id] = question
             else:
-                todo.append(question)
-        return todo
+                self._todo.append((question, 0.0))
 
-    def _ask(self, todo: list[BatchQuestion]) -> list[BatchQuestion]:
-        """Put on the queue what the batch's budget allows; the rest is given back."""
-        for place, question in enumerate(todo):
-            limit = self.limits.max_cost_usd
+    def _ask(self) -> None:
+        """Put on the queue what the batch's budget allows."""
+        limit = self.limits.max_cost_usd
+        while self._todo:
+            question, delay_s = self._todo[0]
             if limit is not None and (self._unpriced or not self._affordable(question, limit)):
-                if self._asked:
-                    return todo[place:]
-                for left in todo[place:]:
-                    self._bury(left, _no_price() if self._unpriced else _no_money(limit))
-                return []
-            self._enqueue(question)
-        return []
+                if not self._asked:
+                    for left, _ in self._todo:
+                        self._bury(left, _no_price() if self._unpriced else _no_money(limit))
+                    self._todo.clear()
+                return
+            self._enqueue(question, delay_s)
+            self._todo.popleft()
 
-    def _enqueue(self, question: BatchQuestion, delay_s: float = 0.0) -> None:
-        attempt = self._attempts[question.key] = self._attempts.get(question.key, 0) + 1
+    def _enqueue(self, question: BatchQuestion, delay_s: float) -> None:
+        # Counted when it is on the queue: where that is not known because the database went away, the same run is
+        # asked for again, and is one.
+        attempt = self._attempts.get(question.key, 0) + 1
         run_id = f"{self.name}/{question.key}/{attempt}"
         job = Job(request=question.request, model=self.model, budget=question.budget)
         options: dict[str, Any] = {
@@ -232,6 +259,7 @@ class Batch:
         if delay_s > 0:
             options["delay_seconds"] = delay_s
         self.client.enqueue(options, job.model_dump(mode="json"))  # type: ignore[arg-type]  # built by parts
+        self._attempts[question.key] = attempt
         self._asked[run_id] = question
 
     def _affordable(self, question: BatchQuestion, limit: float) -> bool:
@@ -245,7 +273,7 @@ class Batch:
 
     # --- collecting ---
 
-    def _collect(self, todo: list[BatchQuestion]) -> None:
+    def _collect(self) -> None:
         ended = self.client.list_workflows(
             workflow_id_prefix=f"{self.name}/",
             status=list(_ENDED),
@@ -297,7 +325,7 @@ class Batch:
     def _failed(self, question: BatchQuestion, error: LiteratureError, run_id: str) -> None:
         attempts = max(1, self._attempts[question.key] - self._before.get(question.key, 0))
         if error.retryable and attempts <= self.limits.retries:
-            self._enqueue(question, self.limits.retry_delay_s * 2 ** (attempts - 1))
+            self._todo.append((question, self.limits.retry_delay_s * 2 ** (attempts - 1)))
         else:
             self._bury(question, error, run_id)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSConfig
+from dbos._utils import retriable_postgres_exception, retriable_sqlite_exception
 from pydantic_ai.models import Model
 
 from literature_agent.durable.records import SCHEMA, DatabaseError, RecordSerializer, no_pickles
@@ -26,7 +27,12 @@ VERSION = f"{APP}-records-{SCHEMA}"
 """Names the code that may take up a run: runs are resumed by workers whose steps are the same."""
 SCHEMA_NAME = "literature_agent"
 _CONNECT_S = 5
+_LOCKED_S = 30
+"""As long as the engine itself waits for others that write to the same SQLite file."""
 _SAY_AGAIN_S = 60.0
+
+
+AWAY = "The database of durable runs does not answer; everything waits for it, and nothing recorded is lost."
 
 
 @contextmanager
@@ -76,7 +82,7 @@ def open_engine(
     engine = engine_of(address)
     workers = Workers(engine, executor_id, version, bool(queues), DBOS._recover_pending_workflows, beat_s, lease_s)
     with no_pickles(), _quiet():
-        DBOS(config=config)
+        dbos = DBOS(config=config)
         try:
             runs = DurableRuns(settings, models=models, engine=engine)
             if register is not None:
@@ -84,6 +90,7 @@ def open_engine(
             DBOS.listen_queues(queues)
             workers.enter()
             DBOS.launch()
+            sa.event.listen(dbos._sys_db.engine, "handle_error", _know_the_lost)
             workers.start()
             yield runs
         finally:
@@ -124,7 +131,22 @@ def _give_back_threads() -> None:
 
 def engine_of(address: str) -> sa.Engine:
     """A small pool of connections beside the engine's own."""
-    return sa.create_engine(address, pool_size=2, pool_pre_ping=True)
+    patient = {"timeout": _LOCKED_S} if sa.make_url(address).get_backend_name() == "sqlite" else {}
+    engine = sa.create_engine(address, pool_size=2, pool_pre_ping=True, connect_args=patient)
+    sa.event.listen(engine, "handle_error", _know_the_lost)
+    return engine
+
+
+def is_away(error: sa.exc.DBAPIError) -> bool:
+    """Whether the database is away or taken for now, so that what was asked can be asked again later."""
+    return retriable_postgres_exception(error) or retriable_sqlite_exception(error)
+
+
+def _know_the_lost(context: sa.engine.ExceptionContext) -> None:
+    """A server whose socket is gone is away, too; the engine takes that for an error of the statement."""
+    error = context.original_exception
+    if type(error).__module__.startswith("psycopg") and "connection is bad" in str(error):
+        context.is_disconnect = True
 
 
 def create_tables_of_engine(address: str) -> None:
@@ -190,6 +212,4 @@ class _InWords(logging.Handler):
         if "Database connection" not in record.getMessage() or time.monotonic() - self._said < _SAY_AGAIN_S:
             return
         self._said = time.monotonic()
-        logging.getLogger("literature_agent").warning(
-            "The database of durable runs does not answer; everything waits for it, and nothing recorded is lost."
-        )
+        logging.getLogger("literature_agent").warning(AWAY)

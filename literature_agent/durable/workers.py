@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -110,10 +111,16 @@ class Workers:
         return now
 
     def _work(self) -> None:
+        last, judges_from = time.monotonic(), 0.0
         while not self._stop.wait(self.beat_s):
             try:
                 dead = self.beat()
-                if dead:
+                now = time.monotonic()
+                if now - last > self.lease_s / 2:
+                    # It was cut off from the database, or stood still. Others may have been, and beat again soon.
+                    judges_from = now + self.lease_s
+                last = now
+                if dead and now >= judges_from:
                     self.take_up(dead)
                     forget(self.engine, dead)
             except sa.exc.SQLAlchemyError:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,10 +18,11 @@ from pydantic import SecretStr
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+from evals.postgres import running_postgres
 from literature_agent.durable import DatabaseError, open_engine
 from literature_agent.durable.batch import Batch
 from literature_agent.durable.book import open_book
-from literature_agent.durable.engine import VERSION
+from literature_agent.durable.engine import AWAY, VERSION, engine_of
 from literature_agent.durable.single import resume
 from literature_agent.durable.tables import Results, read_questions
 from literature_agent.durable.worker import working
@@ -63,7 +67,8 @@ def test_a_run_of_another_version_is_left_alone_and_its_worker_named(
     with open_book(settings) as book, working(settings, "q", concurrency=1, models=model, version="newer", poll_s=0.05):
         read = read_questions(questions, Budget())
         batch = Batch(book.client, "b", "q", read, Results(tmp_path / "out.jsonl"), "short")
-        assert batch._ask(batch._open()) == []
+        batch._open()
+        batch._ask()
         [said] = book.health().sentences()[1:]
         assert f"1 questions wait for a worker of version {VERSION}; those at work: newer." in said
         assert book.line("b/a/1").state == "waiting"
@@ -115,6 +120,66 @@ async def test_a_database_lost_in_the_middle_is_waited_for(
     with open_engine(at(postgres_url), models={"counting": model}) as runs:
         answer = await runs.run(REQUEST, run_id="lost", model="counting")
     assert (answer.status, model.requests) == ("complete", 2)
+
+
+def test_a_server_that_stops_in_the_middle_of_a_batch_is_waited_for(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    asked: Counter[str] = Counter()
+    said: list[str] = []
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text("".join(f'{{"id": "{n}", "question": "Is it {n}?"}}\n' for n in range(3)), encoding="utf-8")
+    with running_postgres() as server:
+        back = threading.Timer(1.5, server.come_back)
+
+        def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+            asked[str(messages[0].parts[-1])] += 1
+            if asked.total() == 3:
+                server.go_down()
+                back.start()
+            return short_reply(messages, info)
+
+        settings = at(server.database())
+        with (
+            open_book(settings) as book,
+            working(settings, "q", concurrency=2, models={"short": FunctionModel(reply)}, poll_s=0.05),
+        ):
+            batch = Batch(book.client, "b", "q", read_questions(questions, Budget()), Results(out), "short")
+            batch.run(threading.Event(), every_s=0.05, say=said.append)
+            assert len(book.lines()) == 3
+        back.join()
+    assert [batch.progress.done, batch.dead] == [3, {}]
+    assert Results(out).keys == {"0", "1", "2"}
+    # No request was sent again: what was on its way when the server went was recorded when it came back.
+    assert list(asked.values()) == [2, 2, 2]
+    assert said == [AWAY, "The database of durable runs answers again."]
+
+
+def test_a_worker_that_was_cut_off_does_not_take_those_for_dead_that_were_too(tmp_path: Path) -> None:
+    file, taken = tmp_path / "list.sqlite", list[str]()
+    lists = [
+        Workers(engine_of(f"sqlite:///{file}"), name, "v", True, taken.extend, beat_s=0.05, lease_s=0.4)
+        for name in ("one", "other")
+    ]
+    for each in lists:
+        each.enter()
+        each.start()
+    with sqlite3.connect(file, isolation_level=None) as away:
+        away.execute("BEGIN EXCLUSIVE")
+        threading.Event().wait(0.8)
+        away.execute("ROLLBACK")
+    away.close()
+    threading.Event().wait(0.3)
+    assert taken == []
+    # One that is really gone is found out all the same.
+    lists[1].stop()
+    until = time.monotonic() + 10
+    while taken != ["other"] and time.monotonic() < until:
+        threading.Event().wait(0.05)
+    lists[0].stop()
+    for each in lists:
+        each.engine.dispose()
+    assert taken == ["other"]
 
 
 def test_an_unknown_run_is_refused(at: Callable[[str | None], Settings]) -> None:
