@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -151,6 +152,8 @@ def _work(settings: Settings, queue: str, concurrency: int, stop: threading.Even
         screen.note(f"Working on queue {queue!r}; Ctrl-C or SIGTERM ends it after the steps on their way.")
         while not stop.wait(1.0):
             runs.raise_trouble()
+    # Runs are left where they wait; Python would call that a mistake on the way out.
+    warnings.filterwarnings("ignore", message="coroutine .* was never awaited", category=RuntimeWarning)
     return 0
 
 

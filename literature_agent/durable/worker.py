@@ -87,14 +87,17 @@ class Crew:
             if code is None:
                 continue
             self._restarts += 1
+            if worker.stdin is not None:
+                worker.stdin.close()
+            how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
             if self._restarts > _RESTARTS * len(self.workers):
                 raise LiteratureError(
-                    f"The workers end again and again (exit code {code}).",
+                    f"The workers end again and again; the last one {how}.",
                     reason="durable_workers",
                     retryable=True,
                     recovery="See what they say above; what is recorded is kept, and the same command goes on with it.",
                 )
-            self._say(f"Worker {worker.pid} ended (exit code {code}); another takes its place.")
+            self._say(f"Worker {worker.pid} {how}; another takes its place.")
             self.workers[place] = self._start()
 
     def stop(self, grace_s: float = GRACE_S) -> None:

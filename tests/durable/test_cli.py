@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from literature_agent.cli import main
+from literature_agent.durable.worker import Crew
+from literature_agent.errors import LiteratureError
 from literature_agent.sandbox import SandboxServer
 
 
@@ -51,6 +58,67 @@ def test_a_batch_writes_its_answers_and_says_what_it_did(capsys: pytest.CaptureF
     assert (done["answered"], done["failed"], done["left"], done["dead_letters"]) == (1, 0, 0, None)
     [row] = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert row["question"] == "Metformin in dementia?"
+
+
+@pytest.mark.usefixtures("at_sandbox")
+def test_several_workers_stop_on_sigterm_and_the_same_command_goes_on(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Workers are processes of their own, which see the environment alone.
+    monkeypatch.setenv("LITERATURE_AGENT_CACHE", "off")
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    row = {"sources": ["pubmed"], "max_requests": 2}
+    rows = [json.dumps({"id": str(n), "question": f"Metformin in dementia, {n}?", **row}) for n in range(12)]
+    questions.write_text("\n".join(rows), encoding="utf-8")
+    ended = threading.Event()
+
+    def terminate() -> None:
+        while not ended.wait(0.02):
+            if out.exists() and out.stat().st_size:
+                os.kill(os.getpid(), signal.SIGTERM)
+                return
+
+    # A signal that comes too late must not end the tests.
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    watch = threading.Thread(target=terminate)
+    watch.start()
+    try:
+        code = main(["batch", str(questions), "--out", str(out), "--workers", "2", "--concurrency", "1"])
+    finally:
+        ended.set()
+        watch.join()
+        signal.signal(signal.SIGTERM, before)
+    said = capsys.readouterr().err
+    answered = len(out.read_text(encoding="utf-8").splitlines())
+    assert (code, 0 < answered < 12) == (3, True), said
+    assert "Stopping after the steps on their way." in said
+    assert f"Stopped with {12 - answered} left; the same command goes on with them." in said
+    assert not [child for child in psutil.Process().children() if "--queue" in child.cmdline()]
+    assert main(["batch", str(questions), "--out", str(out)]) == 0
+    ids = [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()]
+    assert sorted(ids, key=int) == [str(n) for n in range(12)]
+
+
+def test_a_worker_that_dies_is_replaced_but_not_for_ever() -> None:
+    said: list[str] = []
+    crew = Crew([sys.executable, "-S", "-c", "import sys; sys.stdin.read()"], dict(os.environ), 2, said.append)
+    first, second = crew.workers
+    first.kill()
+    first.wait()
+    crew.watch()
+    assert said == [f"Worker {first.pid} was killed by signal 9; another takes its place."]
+    crew.stop()
+    assert second.returncode == 0
+
+    def die_and_look(times: int) -> None:
+        for _ in range(times):
+            crew.watch()
+            crew.stop()
+
+    die_and_look(4)
+    with pytest.raises(LiteratureError, match="end again and again; the last one ended with exit code 0"):
+        die_and_look(2)
+    crew.stop()
 
 
 @pytest.mark.parametrize(
