@@ -1,5 +1,5 @@
-"""`python -m evals.benchmarks sources|registry|loop|leaks [--small]`: a table of ratios; exit code 1 if a goal is not
-met."""
+"""`python -m evals.benchmarks sources|registry|loop|leaks|mcp [--small]`: a table of ratios; exit code 1 if a goal is
+not met."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-NAMES = ("sources", "registry", "loop", "leaks")
+NAMES = ("sources", "registry", "loop", "leaks", "mcp")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

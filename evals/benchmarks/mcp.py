@@ -1,72 +1,85 @@
 """Many calls at once over MCP's HTTP, against the same calls made directly.
 
-    python -m evals.benchmarks.mcp [--calls 200] [--json]
-
-Sandbox and server run as processes of their own, without pace and without stored answers; the client is that of the
-official SDK. Exit status 1 if a call fails, if the throughput is below half of the direct one, or if the slowest call
-takes three times the median or longer.
+The sandbox and the server are processes of their own, with the same settings as the direct calls: no stored answers,
+pace as the host asks for. The client is that of the official SDK. The three ways of calling take turns, so that a busy
+minute strikes all of them; the best round of each counts.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import os
 import re
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-import urllib.request
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import TemporaryDirectory
 
-if TYPE_CHECKING:
-    from literature_agent.settings import Settings
+import httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
-# Run as a file, its own folder would hide the package `mcp`.
-sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != Path(__file__).resolve().parent]
+from evals.benchmarks.measure import Figure, show
+from evals.benchmarks.served import sandbox_process
+from literature_agent import ArtifactRegistry, search
+from literature_agent.errors import LiteratureError
+from literature_agent.mcp_server.policy import hash_token
+from literature_agent.settings import Settings, load_settings
+from literature_agent.sources import find_source
+from literature_agent.transport import Transport
 
-LEAST_RATIO = 0.5
-MOST_OVER_MEDIAN = 3.0
-TOKEN = "benchmark-token-0123456789abcdefghij"
-
-_ADDRESS = re.compile(r"http://[^/\s]+")
+_TOKEN = "benchmark-token-0123456789abcdefghij"
+_TOOL = "search_pubmed"
+_POLICY = f"""
+[[consumer]]
+name = "benchmark"
+tools = ["{_TOOL}"]
+token_sha256 = ["{hash_token(_TOKEN)}"]
+requests_per_minute = 100000
+"""
+_ADDRESS = re.compile(r"http://\S+")
 _WORDS = ("metformin", "cognition", "statin", "vaccine", "aspirin", "trial", "diabetes", "older", "dementia", "review")
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One way of making the calls."""
+    """One way of making the calls, all of them at once."""
 
-    seconds: float
     calls_per_second: float
     median_s: float
     slowest_s: float
     errors: int
 
 
-@dataclass(frozen=True)
-class Report:
-    calls: int
-    over_mcp: Measured
-    direct: Measured
-    bare_tool: Measured
-    throughput_ratio: float
-    slowest_over_median: float
-
-    @property
-    def is_good(self) -> bool:
-        return (
-            self.over_mcp.errors == 0
-            and self.throughput_ratio >= LEAST_RATIO
-            and self.slowest_over_median < MOST_OVER_MEDIAN
-        )
+def run(*, small: bool = False) -> list[Figure]:
+    asked = queries(10 if small else 200)
+    rounds: dict[str, list[Measured]] = {"MCP": [], "search()": [], "tool": []}
+    with sandbox_process() as (places, _), TemporaryDirectory() as folder:
+        options = {**places, "cache": "off", "rate_limit_store": "memory", "cache_dir": folder}
+        settings = load_settings(**options)
+        with _server(options) as url:
+            for _ in range(1 if small else 3):
+                rounds["MCP"].append(asyncio.run(over_mcp(url, asked)))
+                rounds["search()"].append(asyncio.run(directly(settings, asked)))
+                rounds["tool"].append(asyncio.run(bare_tool(settings, asked)))
+    rates = {name: max(each.calls_per_second for each in measured) for name, measured in rounds.items()}
+    spread = max(each.slowest_s / each.median_s for each in rounds["MCP"])
+    return show(
+        f"mcp: {len(asked)} calls of {_TOOL} at once over HTTP",
+        [
+            Figure("errors", sum(each.errors for measured in rounds.values() for each in measured), goal=0),
+            Figure("over MCP", rates["MCP"], "calls/s"),
+            Figure("the same through search()", rates["search()"], "calls/s"),
+            Figure("the tool alone over one transport, nothing held or shown", rates["tool"], "calls/s"),
+            Figure("over MCP / through search()", rates["MCP"] / rates["search()"], goal=0.5, direction="at least"),
+            Figure("slowest call / median, worst round", spread, goal=3.0),
+        ],
+    )
 
 
 def queries(count: int) -> list[str]:
@@ -75,7 +88,7 @@ def queries(count: int) -> list[str]:
     return [f"({pairs[number % len(pairs)]}) AND {1900 + number}:2030[dp]" for number in range(count)]
 
 
-async def measure(asked: list[str], call: Callable[[str], Awaitable[bool]]) -> Measured:
+async def measure(asked: Sequence[str], call: Callable[[str], Awaitable[bool]]) -> Measured:
     """Time of all calls made at once; `call` says whether it was answered."""
     times: list[float] = []
 
@@ -88,149 +101,73 @@ async def measure(asked: list[str], call: Callable[[str], Awaitable[bool]]) -> M
     began = time.perf_counter()
     answered = await asyncio.gather(*(timed(query) for query in asked))
     seconds = time.perf_counter() - began
-    return Measured(seconds, len(asked) / seconds, statistics.median(times), max(times), answered.count(False))
+    return Measured(len(asked) / seconds, statistics.median(times), max(times), answered.count(False))
 
 
-async def over_mcp(url: str, asked: list[str]) -> Measured:
-    import httpx2
-    from mcp import Client
-    from mcp.client.streamable_http import streamable_http_client
-
+async def over_mcp(url: str, asked: Sequence[str]) -> Measured:
     async with (
         httpx2.AsyncClient(
-            headers={"Authorization": f"Bearer {TOKEN}"},
+            headers={"Authorization": f"Bearer {_TOKEN}"},
             timeout=120,
-            limits=httpx2.Limits(max_connections=len(asked), max_keepalive_connections=len(asked)),
+            # Each call has a connection of its own; keeping them is of no use, and looking through them takes time.
+            limits=httpx2.Limits(max_connections=len(asked), max_keepalive_connections=10),
         ) as http,
         Client(streamable_http_client(url, http_client=http)) as client,
     ):
-        await client.call_tool("search_pubmed", {"query": "warm", "max_results": 1})
+        await client.call_tool(_TOOL, {"query": "warm", "max_results": 1})
 
         async def call(query: str) -> bool:
-            found = await client.call_tool("search_pubmed", {"query": query})
-            return not found.is_error
+            return not (await client.call_tool(_TOOL, {"query": query})).is_error
 
         return await measure(asked, call)
 
 
-def _settings(places: dict[str, str]) -> Settings:
-    from literature_agent.settings import load_settings
-
-    return load_settings(**places, cache="off", rate_limit_store="memory")
-
-
-async def directly(places: dict[str, str], asked: list[str]) -> Measured:
+async def directly(settings: Settings, asked: Sequence[str]) -> Measured:
     """The public function, its hits held in a registry: what a program would call instead."""
-    from literature_agent import ArtifactRegistry, search
-    from literature_agent.errors import LiteratureError
-
-    settings, registry = _settings(places), ArtifactRegistry()
+    registry = ArtifactRegistry()
     await search("pubmed", "warm", settings=settings, registry=registry)
-
-    async def call(query: str) -> bool:
-        try:
-            await search("pubmed", query, settings=settings, registry=registry)
-        except LiteratureError:
-            return False
-        return True
-
-    return await measure(asked, call)
+    return await measure(
+        asked, lambda query: _is_answered(search("pubmed", query, settings=settings, registry=registry))
+    )
 
 
-async def bare_tool(places: dict[str, str], asked: list[str]) -> Measured:
-    """The tool alone over one transport: nothing held, nothing shown. A floor, not a comparison."""
-    from literature_agent.errors import LiteratureError
-    from literature_agent.sources import find_source
-    from literature_agent.transport import Transport
-
-    settings = _settings(places)
+async def bare_tool(settings: Settings, asked: Sequence[str]) -> Measured:
+    """The tool alone. A floor, not a comparison."""
     async with Transport(settings) as transport:
         tools = find_source("pubmed", settings).build(transport)
         await tools.search("warm")
+        return await measure(asked, lambda query: _is_answered(tools.search(query)))
 
-        async def call(query: str) -> bool:
-            try:
-                await tools.search(query)
-            except LiteratureError:
-                return False
-            return True
 
-        return await measure(asked, call)
+async def _is_answered(call: Awaitable[object]) -> bool:
+    try:
+        await call
+    except LiteratureError:
+        return False
+    return True
 
 
 @contextmanager
-def _running(arguments: list[str], environment: dict[str, str], stream: str) -> Iterator[str]:
-    """The first line that a command of ours writes to `stdout` or `stderr`, while it runs."""
+def _server(options: dict[str, str]) -> Iterator[str]:
+    """The address of the server with these settings, while it runs."""
+    policy = Path(options["cache_dir"]) / "policy.toml"
+    policy.write_text(_POLICY, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("LITERATURE_AGENT_")}
+    environment |= {f"LITERATURE_AGENT_{name.upper()}": value for name, value in options.items()}
     process = subprocess.Popen(
-        [sys.executable, "-m", "literature_agent", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        [sys.executable, "-m", "literature_agent", "mcp", "--http", "--port", "0", "--policy", str(policy)],
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
         encoding="utf-8",
-        env={**os.environ, **environment},
+        env=environment,
     )
+    assert process.stderr is not None
     try:
-        source = process.stdout if stream == "stdout" else process.stderr
-        assert source is not None
-        yield next(line for line in source if "http" in line)
+        found = next((match for line in process.stderr if (match := _ADDRESS.search(line))), None)
+        if found is None:
+            raise RuntimeError("the MCP server did not start")
+        yield found.group()
     finally:
         process.terminate()
         process.communicate()
-
-
-def run(calls: int) -> Report:
-    """Measure both ways, one after the other."""
-    asked = queries(calls)
-    with tempfile.TemporaryDirectory() as folder, _running(["sandbox"], {}, "stdout") as first:
-        at = _ADDRESS.search(first)
-        assert at is not None
-        with urllib.request.urlopen(f"{at.group()}/_sandbox/", timeout=30) as answer:
-            told = json.load(answer)
-        places = {name: value for name, value in told.items() if name.endswith("_base_url")}
-        environment = {f"LITERATURE_AGENT_{name.upper()}": value for name, value in places.items()} | {
-            "LITERATURE_AGENT_CACHE": "off",
-            "LITERATURE_AGENT_CACHE_DIR": folder,
-            "LITERATURE_AGENT_RATE_LIMIT_STORE": "memory",
-            "LITERATURE_AGENT_MCP_TOKEN": TOKEN,
-        }
-        bare = asyncio.run(bare_tool(places, asked))
-        direct = asyncio.run(directly(places, asked))
-        with _running(["mcp", "--http", "--port", "0"], environment, "stderr") as line:
-            at = _ADDRESS.search(line)
-            assert at is not None
-            served = asyncio.run(over_mcp(f"{at.group()}/mcp", asked))
-    return Report(
-        calls,
-        served,
-        direct,
-        bare,
-        served.calls_per_second / direct.calls_per_second,
-        served.slowest_s / served.median_s,
-    )
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Calls at once over MCP against the same calls made directly.")
-    parser.add_argument("--calls", type=int, default=200)
-    parser.add_argument("--json", action="store_true")
-    options = parser.parse_args(arguments)
-    report = run(options.calls)
-    if options.json:
-        print(json.dumps(asdict(report), indent=2))
-    else:
-        for name, measured in (
-            ("over MCP", report.over_mcp),
-            ("direct", report.direct),
-            ("bare tool", report.bare_tool),
-        ):
-            print(
-                f"{name:9} {measured.calls_per_second:7.1f} calls/s, median {measured.median_s:.3f} s, "
-                f"slowest {measured.slowest_s:.3f} s, {measured.errors} errors"
-            )
-        print(f"throughput ratio {report.throughput_ratio:.2f} (at least {LEAST_RATIO})")
-        print(f"slowest over median {report.slowest_over_median:.2f} (below {MOST_OVER_MEDIAN})")
-    return 0 if report.is_good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

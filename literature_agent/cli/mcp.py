@@ -121,8 +121,8 @@ def _policy(
     """
     import os
 
-    from literature_agent.mcp_server.http import is_loopback
     from literature_agent.mcp_server.policy import STDIO, Policy, loopback_policy, read_policy, stdio_policy
+    from literature_agent.transport.hosts import is_loopback
 
     if file is not None:
         if tools is not None or identifiers is Identifiers.raw or bibliography is BibliographyForm.link:

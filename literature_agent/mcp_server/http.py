@@ -7,7 +7,6 @@ its body is not read.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import socket
 import time
@@ -26,6 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from literature_agent.errors import ConfigurationError
 from literature_agent.mcp_server.policy import Consumer, Jwt, Policy
 from literature_agent.mcp_server.server import SCOPE_KEY, LiteratureServer
+from literature_agent.transport.hosts import is_loopback
 
 PATH = "/mcp"
 
@@ -36,15 +36,6 @@ def hosts_of(host: str, port: int, policy: Policy) -> tuple[list[str], list[str]
     """Host and Origin headers that are taken: of the loopback address with this port, and those of the policy."""
     names = [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")] if is_loopback(host) else []
     return [*names, *policy.http.allowed_hosts], [*(f"http://{name}" for name in names), *policy.http.allowed_origins]
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 @dataclass

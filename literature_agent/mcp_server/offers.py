@@ -215,13 +215,18 @@ class Offer:
         return self.tool.model_copy(update={"output_schema": with_records})
 
 
-def build_offers(sources: Sequence[Source]) -> Mapping[str, Offer]:
-    """Every tool that can be exposed with these sources, by name, in the order of `EXPOSABLE`."""
-    return _build_offers(tuple(source.name for source in sources))
+def build_offers(sources: Sequence[Source], *, europepmc_enabled: bool = True) -> Mapping[str, Offer]:
+    """Every tool that can be exposed with these sources, by name, in the order of `EXPOSABLE`.
+
+    Where Europe PMC is switched off, the two tools of its contract are there all the same: they say so, as the contract
+    has it.
+    """
+    names = tuple(source.name for source in sources)
+    return _build_offers(names, with_contract="europepmc" in names or not europepmc_enabled)
 
 
 @cache
-def _build_offers(names: tuple[str, ...]) -> Mapping[str, Offer]:
+def _build_offers(names: tuple[str, ...], *, with_contract: bool) -> Mapping[str, Offer]:
     # Schemas of results are slow to make, and the same for every server of a process.
     sources = [source for source in SOURCES if source.name in names]
     toolset = build_toolset(sources).wrapped
@@ -241,7 +246,7 @@ def _build_offers(names: tuple[str, ...]) -> Mapping[str, Offer]:
     for name in (STATUS, RESULT):
         offers[name] = _offer(name, flat_schema(_RunId.model_json_schema()), RunTwin, _validator(_RunId))
     offers[RENDER] = _offer(RENDER, flat_schema(_Citations.model_json_schema()), CitationsTwin, _validator(_Citations))
-    if any(source.name == "europepmc" for source in sources):
+    if with_contract:
         offers[RAW_SEARCH] = _raw_offer(RAW_SEARCH, SEARCH_INPUT, SEARCH_OUTPUT)
         offers[RAW_FETCH] = _raw_offer(RAW_FETCH, FETCH_INPUT, FETCH_OUTPUT)
     return {name: offers[name] for name in EXPOSABLE if name in offers}

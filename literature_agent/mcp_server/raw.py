@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from literature_agent.artifacts import EuropePMCArticle
-from literature_agent.errors import InvalidInputError, LiteratureError, source_error
-from literature_agent.mcp_server.replies import Answer
+from literature_agent.errors import InvalidInputError, LiteratureError, SourceError, source_error
+from literature_agent.mcp_server.replies import MOST_BYTES, Answer, compact, cut, size
 from literature_agent.sources._text import one_line
 from literature_agent.sources.europepmc.client import EuropePMCClient, SearchPlan
 from literature_agent.sources.europepmc.parse import NAME, read_envelope
@@ -29,12 +30,17 @@ from literature_agent.sources.europepmc.query import (
 )
 from literature_agent.sources.europepmc.upstream import inside
 from literature_agent.transport import Answer as HttpAnswer
-from literature_agent.transport import Request, Transport
+from literature_agent.transport import Request, TransientAnswer, Transport
 from literature_agent.transport.messages import Received
 
 T = TypeVar("T")
 
 SNIPPET = 400
+_MOST_AUTHORS = 10
+"""Names that stay of each record where a reply is too long."""
+_SHORT_TITLE = 80
+_LONGEST_MEMBER = 300
+_FIRST_OF_A_LIST = 20
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SOURCES = ["MED", "PMC", "PPR", "PAT", "AGR"]
 
@@ -201,13 +207,16 @@ FETCH_OUTPUT: dict[str, Any] = {
 
 @dataclass
 class _Listening:
-    """A transport that remembers the bodies of the answers that passed, for the spelling of DOIs in them."""
+    """A transport that remembers the bodies of the answers that passed, for the spelling of DOIs in them. An answer of
+    nothing at all counts as the service not being there, as the contract has it."""
 
     transport: Transport
     bodies: list[bytes] = field(default_factory=list)
 
     async def receive(self, request: Request, read: Callable[[HttpAnswer], T], **options: Any) -> Received[T]:
         def remember(answer: HttpAnswer) -> T:
+            if answer.status in (200, 204) and not answer.body.strip():
+                raise TransientAnswer("an empty answer came")
             found = read(answer)
             self.bodies.append(answer.body)
             return found
@@ -238,7 +247,18 @@ async def search(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
     listening = _Listening(transport)
     client = EuropePMCClient(listening)  # type: ignore[arg-type]  # it takes whatever sends as a transport does
     async with transport.job("europepmc", NAME):
-        found = await client.search(SearchPlan(effective, page_size, page_size, cursor, rows, sort))
+        found = await client.search(
+            SearchPlan(
+                effective,
+                page_size,
+                page_size,
+                cursor,
+                rows,
+                sort,
+                several_sorts_fail=False,
+                cursor_name="cursorMark",
+            )
+        )
     spelled = _dois(listening.bodies)
     hits = [_hit(article, spelled, abstracts=rows == "core") for article in found.articles]
     document: dict[str, Any] = {
@@ -258,8 +278,7 @@ async def search(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
         notices.insert(0, "The list ends here: there are no further records.")
     if sort.startswith("P_PDATE_D") and "PPR" in sources:
         notices.append("Europe PMC does not sort preprints by P_PDATE_D; PUB_YEAR sorts them.")
-    if notices:
-        document["notice"] = " ".join(notices)
+    _fit_search(document, notices)
     return Answer(_search_text(document), document)
 
 
@@ -283,7 +302,7 @@ async def fetch(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
     if not result.artifacts:
         error = next(iter(result.failed.values()), None)
         if error is not None:
-            raise source_error(NAME, "unreachable", error.message)
+            raise SourceError(error.message, reason=error.reason, retryable=error.retryable, recovery=error.recovery)
         raise source_error(
             NAME,
             "not_found",
@@ -306,9 +325,11 @@ async def fetch(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
         "correctionStatus": article.correction_status,
         "epmcUrl": f"https://europepmc.org/article/{quote(article.epmc_source)}/{quote(article.epmc_id)}",
     }
-    document = {"record": {name: value for name, value in record.items() if value not in (None, "", [])}}
-    lines = [f"{name}: {_line(value)}" for name, value in document["record"].items()]
-    return Answer("\n".join(lines), document)
+    document: dict[str, Any] = {
+        "record": {name: value for name, value in record.items() if value not in (None, "", [])}
+    }
+    _fit_record(document)
+    return Answer(_record_text(document), document)
 
 
 def error_document(error: LiteratureError) -> dict[str, Any]:
@@ -364,7 +385,7 @@ def _dois(bodies: list[bytes]) -> dict[tuple[str, str], str]:
 def _search_text(document: Mapping[str, Any]) -> str:
     lines = [
         f"Europe PMC: {len(document['hits'])} of {document['totalCount']} hits",
-        f"Query: {document['query']}",
+        f"Query: {cut(document['query'], 4_000)}",
         f"Cursor: {document['cursorMark']}",
     ]
     if "nextCursorMark" in document:
@@ -374,6 +395,88 @@ def _search_text(document: Mapping[str, Any]) -> str:
     # The hits stand in the structured content once, and are not repeated here.
     lines += [f"{hit['source']}/{hit['epmcId']}: {hit.get('title', '[No title]')}" for hit in document["hits"]]
     return "\n".join(lines)
+
+
+def _record_text(document: Mapping[str, Any]) -> str:
+    lines = [f"{name}: {_line(value)}" for name, value in document["record"].items()]
+    if "notice" in document:
+        lines.append(f"Notice: {document['notice']}")
+    return "\n".join(lines)
+
+
+# --- size: a reply stays below the limit of clients; what identifies a record always stays
+
+
+def _fit_search(document: dict[str, Any], notices: list[str]) -> None:
+    """Make the page fit, as gently as can be: shorter lists of authors, then no snippets from the end on, then every
+    text short. All hits stay, for the next cursor continues behind them. Writes the notice."""
+    hits: list[dict[str, Any]] = document["hits"]
+
+    def fits(*more: str) -> bool:
+        said = [*notices, *more]
+        if said:
+            document["notice"] = " ".join(said)
+        return size(_search_text(document)) + size(compact(document)) <= MOST_BYTES
+
+    if fits():
+        return
+    for hit in hits:
+        _shorten_authors(hit)
+    note = f"Only the first {_MOST_AUTHORS} authors of each record are named, for length."
+    if fits(note):
+        return
+    for number, hit in reversed(list(enumerate(hits, 1))):
+        if "abstractSnippet" in hit:
+            del hit["abstractSnippet"], hit["abstractTruncated"]
+            note = (
+                f"For length only the first {_MOST_AUTHORS} authors of each record are named, and abstracts are left "
+                f"out from hit {number} on: ask with a smaller pageSize, or fetch."
+            )
+            if fits(note):
+                return
+    for longest in (_LONGEST_MEMBER, _SHORT_TITLE):
+        for hit in hits:
+            _shorten_texts(hit, longest)
+        if fits(note):
+            return
+
+
+def _fit_record(document: dict[str, Any]) -> None:
+    """Make a whole record fit: long lists first, the abstract last, and said so."""
+    record: dict[str, Any] = document["record"]
+
+    def fits() -> bool:
+        return size(_record_text(document)) + size(compact(document)) <= MOST_BYTES
+
+    if fits():
+        return
+    document["notice"] = f"Shortened for length; the whole record is at {record['epmcUrl']}."
+    steps: list[Callable[[dict[str, Any]], None]] = [_shorten_authors, _shorten_lists]
+    steps += [partial(_shorten_texts, longest=longest) for longest in (MOST_BYTES // 6, 2_000, _LONGEST_MEMBER)]
+    for shorten in steps:
+        shorten(record)
+        if fits():
+            return
+
+
+def _shorten_authors(members: dict[str, Any]) -> None:
+    names = members.get("authors", "").split(", ")
+    if len(names) > _MOST_AUTHORS:
+        members["authors"] = f"{', '.join(names[:_MOST_AUTHORS])}, and {len(names) - _MOST_AUTHORS:,} more"
+
+
+def _shorten_lists(members: dict[str, Any]) -> None:
+    for name, value in members.items():
+        if isinstance(value, list):
+            members[name] = value[:_FIRST_OF_A_LIST]
+
+
+def _shorten_texts(members: dict[str, Any], longest: int) -> None:
+    for name, value in members.items():
+        if isinstance(value, list):
+            members[name] = [item[:longest] for item in value]
+        elif isinstance(value, str) and len(value) > longest and name not in ("source", "epmcId", "epmcUrl"):
+            members[name] = value[:longest] + "…"
 
 
 def _line(value: Any) -> str:
@@ -400,6 +503,8 @@ def _texts(value: Any, name: str) -> list[str]:
 
 def _whole(value: Any, name: str) -> int:
     if isinstance(value, str) and value.strip().isascii() and value.strip().isdecimal() and len(value) < 10:
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInputError(

@@ -149,13 +149,13 @@ def to_result(answer: Answer, registry: ArtifactRegistry, *, raw: bool, link: bo
     works = [work for reference in answer.references if (work := registry.find(reference)) is not None]
     if raw and works:
         structured["records"] = [facts(work) for work in works]
-        room = MOST_BYTES - size(_compact(structured)) - LONGEST_BIBLIOGRAPHY - 1_000
+        room = MOST_BYTES - size(compact(structured)) - LONGEST_BIBLIOGRAPHY - 1_000
         lines = [f"{work.reference}: {bibliography_entry(work)}" for work in works]
         text = cut(f"{text}\nRecords:\n" + "\n".join(lines), max(4_000, min(room, MOST_TEXT_BYTES + 8_000)))
-    if size(_compact(structured)) > MOST_BYTES // 3:
+    if size(compact(structured)) > MOST_BYTES // 3:
         structured.pop("records", None)
     content: list[ContentBlock] = [TextContent(text=_writable(text))]
-    left = MOST_BYTES - size(text) - size(_compact(structured)) - 200
+    left = MOST_BYTES - size(text) - size(compact(structured)) - 200
     person = answer.rendered
     if person is None:
         person = bibliography(works, min(left, LONGEST_BIBLIOGRAPHY))
@@ -187,7 +187,14 @@ def to_failure(error: ErrorTwin, twin: dict[str, Any], text: str | None = None) 
     )
 
 
-def _compact(document: dict[str, Any]) -> str:
+def weight_of(result: CallToolResult) -> int:
+    """Bytes that a model may be shown of a reply: all texts, and the structured content."""
+    texts = sum(size(part.text) for part in result.content if isinstance(part, TextContent))
+    return texts + size(compact(result.structured_content or {}))
+
+
+def compact(document: dict[str, Any]) -> str:
+    """A document as it is sent."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 

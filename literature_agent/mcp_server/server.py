@@ -124,7 +124,7 @@ class LiteratureServer:
 
     def __post_init__(self) -> None:
         self.sources = sources_of_all(self.settings)
-        self.offers = build_offers(self.sources)
+        self.offers = build_offers(self.sources, europepmc_enabled=self.settings.europepmc_enabled)
         self._library = Library(self.sources)
 
     def build(self) -> Server[House]:

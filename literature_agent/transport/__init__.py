@@ -15,7 +15,8 @@ from literature_agent.transport.messages import (
 )
 from literature_agent.transport.pace import Pace, limiter_for
 from literature_agent.transport.recording import Player, Recorder, Recording
-from literature_agent.transport.room import SANDBOX_HEADER, Transport
+from literature_agent.transport.room import Transport
+from literature_agent.transport.sandboxes import SANDBOX_HEADER, Sandboxes
 from literature_agent.transport.stores import MemoryPaceStore, PaceStore
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Recording",
     "Request",
     "SANDBOX_HEADER",
+    "Sandboxes",
     "ServiceName",
     "SystemClock",
     "TransientAnswer",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -59,6 +60,16 @@ def host_of(service: ServiceName, settings: Settings) -> Host:
         rate = _EUTILS_RATE_WITH_KEY
         row += "#" + hashlib.sha256(settings.ncbi_api_key.get_secret_value().encode()).hexdigest()[:16]
     return Host(service, base_url, rate, row, jobs=3 if settings.ncbi_api_key is None else 10)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address is this machine itself: `localhost`, 127.0.0.0/8 or ::1."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def services() -> tuple[ServiceName, ...]:

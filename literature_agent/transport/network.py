@@ -46,18 +46,22 @@ class DirectOrProxied(httpx.AsyncBaseTransport):
 
     def __init__(self) -> None:
         self._proxies = getproxies()
-        self._ways: dict[str | None, httpx.AsyncHTTPTransport] = {}
+        self._ways: dict[tuple[bool, str | None], httpx.AsyncHTTPTransport] = {}
         self._tls: ssl.SSLContext | None = None
 
     def _way(self, url: httpx.URL) -> httpx.AsyncHTTPTransport:
         proxy = self._proxies.get(url.scheme) or self._proxies.get("all") or None
         if proxy is not None and (proxy_bypass(url.netloc.decode("ascii")) or proxy_bypass(url.host)):
             proxy = None
-        if proxy not in self._ways:
-            self._ways[proxy] = self._build(proxy)
-        return self._ways[proxy]
+        way = (proxy is None and url.scheme == "http", proxy)
+        if way not in self._ways:
+            self._ways[way] = self._build(*way)
+        return self._ways[way]
 
-    def _build(self, proxy: str | None) -> httpx.AsyncHTTPTransport:
+    def _build(self, is_plain: bool, proxy: str | None) -> httpx.AsyncHTTPTransport:
+        if is_plain:
+            # Reading the certificates of the machine takes longer than a call to a server beside us. None is trusted.
+            return httpx.AsyncHTTPTransport(verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), limits=_LIMITS)
         if self._tls is None:
             try:
                 self._tls = httpx.create_ssl_context()

@@ -431,8 +431,10 @@ class Player:
         except ValidationError:
             self._broken(f"exchange {entry.number} has another shape")
 
-    async def upstream(self, request: Request, scrub: Scrub) -> tuple[Answer, datetime]:
-        """The answer of a service, and when it came.
+    async def upstream(
+        self, request: Request, scrub: Scrub, failed: Callable[[Answer], None]
+    ) -> tuple[Answer, datetime]:
+        """The answer of a service, and when it came; `failed` is told of those that were asked for again.
 
         Raises:
             LiteratureError: the one that the call ended in, or what the recording lacks.
@@ -442,14 +444,19 @@ class Player:
         if entry.outcome == "cut":
             await self.cut()
         call = self.content(entry, KeptCall)
-        if entry.outcome == "failed" and call.error is not None:
-            raise call.error.error()
-        if not call.answers:
-            self._broken(f"exchange {entry.number} holds no answer")
         try:
-            return call.answers[-1].answer(), entry.ended.astimezone(UTC)
+            answers = [kept.answer() for kept in call.answers]
         except ValueError:
             self._broken(f"the body of exchange {entry.number} is not in base 64")
+        is_failed = entry.outcome == "failed" and call.error is not None
+        for answer in answers if is_failed else answers[:-1]:
+            failed(answer)
+        if is_failed:
+            assert call.error is not None
+            raise call.error.error()
+        if not answers:
+            self._broken(f"exchange {entry.number} holds no answer")
+        return answers[-1], entry.ended.astimezone(UTC)
 
     async def its_turn(self) -> None:
         """Let what was begun at the same time begin too, as it would while a real answer is on its way."""

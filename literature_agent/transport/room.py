@@ -49,6 +49,7 @@ from literature_agent.transport.recording import (
 )
 from literature_agent.transport.redirects import MOST_REDIRECTS, REDIRECTS, Step, followed
 from literature_agent.transport.retry import TRANSIENT, GaveUp, retry_after, with_retries
+from literature_agent.transport.sandboxes import SANDBOXES_OF_THIS_PROCESS, Sandboxes
 from literature_agent.transport.secrets import Secrets
 from literature_agent.transport.stores import PaceStore, pace_store
 
@@ -58,9 +59,6 @@ if TYPE_CHECKING:
     from literature_agent.transport.network import Wire
 
 T = TypeVar("T")
-
-SANDBOX_HEADER = "x-literature-agent-sandbox"
-"""Response header by which the sandbox says that it needs no pace."""
 
 MAX_BODY = 64 * 2**20
 
@@ -83,6 +81,7 @@ class Transport:
         clock: time; tests hand in one that never waits.
         store: where the pace is kept, instead of what `settings.rate_limit_store` names.
         breakers: which services are left alone, instead of what this process knows of it.
+        sandboxes: which addresses need no pace, likewise.
         on_attempt: told of each request on the wire.
         read_timeout: longest wait for the next part of an answer, seconds.
         max_body: largest answer that is read, bytes after decompression.
@@ -97,6 +96,7 @@ class Transport:
         clock: Clock | None = None,
         store: PaceStore | None = None,
         breakers: Breakers | None = None,
+        sandboxes: Sandboxes | None = None,
         on_attempt: Callable[[Attempt], None] | None = None,
         read_timeout: float = 60.0,
         max_body: int = MAX_BODY,
@@ -138,7 +138,7 @@ class Transport:
         if settings.breaker == "on":
             self._breakers = {name: known.of(name, host.base_url) for name, host in self._hosts.items()}
         self._cache = answer_cache(settings, self._clock)
-        self._sandboxes: set[str] = set()
+        self._sandboxes = sandboxes or SANDBOXES_OF_THIS_PROCESS
         self._kept: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
@@ -260,7 +260,12 @@ class Transport:
         return (await self.receive(request, read)).value
 
     async def receive(
-        self, request: Request, read: Callable[[Answer], T], *, keep: Callable[[T], bool] = lambda value: True
+        self,
+        request: Request,
+        read: Callable[[Answer], T],
+        *,
+        keep: Callable[[T], bool] = lambda value: True,
+        heard: Callable[[TransientAnswer], None] = lambda fault: None,
     ) -> Received[T]:
         """What `read` makes of the answer to `request`, and when the service gave that answer.
 
@@ -270,6 +275,7 @@ class Transport:
         429, 500, 502, 503, 504, connections that fail and answers for which `read` raises `TransientAnswer` are asked
         again, as the settings allow. 403 and other failures of the server end it at once. Every other status is
         handed to `read`. Redirects stay on the host. A service that has failed repeatedly is not asked for a while.
+        `heard` is told of each attempt that failed and why.
 
         Raises:
             SourceError: no usable answer; the reason begins with `request.source`. What `read` raises passes through.
@@ -279,12 +285,12 @@ class Transport:
         if self._closed:
             raise RuntimeError("This transport is closed.")
         if self._player is not None:
-            return await self._replayed(self._player, request, read)
+            return await self._replayed(self._player, request, read, heard)
         if self._recorder is not None:
-            return await self._recorded(self._recorder, request, read)
+            return await self._recorded(self._recorder, request, read, heard)
         if (stored := await self._stored(request, read)) is not None:
             return stored
-        answer, received = await self._asked(request, read)
+        answer, received = await self._asked(request, read, heard)
         if self._cache is not None and request.max_age_s != 0 and keep(received.value):
             await self._cache.put(key_of(request, self._hosts[request.service]), answer, received.at)
         return received
@@ -305,11 +311,17 @@ class Transport:
 
     # Recorded answers
 
-    async def _recorded(self, recorder: Recorder, request: Request, read: Callable[[Answer], T]) -> Received[T]:
+    async def _recorded(
+        self,
+        recorder: Recorder,
+        request: Request,
+        read: Callable[[Answer], T],
+        heard: Callable[[TransientAnswer], None],
+    ) -> Received[T]:
         key, line = key_of_request(request, self._scrub), line_of_request(request, self._scrub)
         kept = recorder.open("upstream", key, line, self._scrub)
         try:
-            _, received = await self._asked(request, read, kept)
+            _, received = await self._asked(request, read, heard, kept)
         except LiteratureError as error:
             kept.close("failed", self._clock.now(), kept.call(error))
             raise
@@ -319,8 +331,22 @@ class Transport:
         kept.close("answered", received.at, kept.call())
         return received
 
-    async def _replayed(self, player: Player, request: Request, read: Callable[[Answer], T]) -> Received[T]:
-        answer, received_at = await player.upstream(request, self._scrub)
+    async def _replayed(
+        self,
+        player: Player,
+        request: Request,
+        read: Callable[[Answer], T],
+        heard: Callable[[TransientAnswer], None],
+    ) -> Received[T]:
+        def failed(answer: Answer) -> None:
+            try:
+                read(self._judged(request, answer))
+            except TransientAnswer as fault:
+                heard(fault)
+            except LiteratureError:  # the one that the call ended in
+                pass
+
+        answer, received_at = await player.upstream(request, self._scrub, failed)
         try:
             return Received(read(self._judged(request, answer)), received_at)
         except TransientAnswer as fault:
@@ -331,7 +357,11 @@ class Transport:
     # All attempts
 
     async def _asked(
-        self, request: Request, read: Callable[[Answer], T], kept: OpenEntry | None = None
+        self,
+        request: Request,
+        read: Callable[[Answer], T],
+        heard: Callable[[TransientAnswer], None],
+        kept: OpenEntry | None = None,
     ) -> tuple[Answer, Received[T]]:
         was_answered = False
 
@@ -350,6 +380,7 @@ class Transport:
                         breaker.answered()
                 return answer, Received(read(self._judged(request, answer)), received_at)
             except TransientAnswer as fault:
+                heard(fault)
                 if fault.kind == "rate_limited":
                     asked = fault.retry_after or 1.0
                     await self._rest(request.service, min(asked, self.settings.retry_max_wait_s))
@@ -480,8 +511,7 @@ class Transport:
                 self._on_attempt(
                     Attempt(request.source, request.service, request.path, number, status, size, fault, queued)
                 )
-        if SANDBOX_HEADER in answer.headers and self.settings.pace == "auto":
-            self._sandboxes.add(self._hosts[request.service].base_url)
+        self._sandboxes.heard(self._hosts[request.service].base_url, answer.headers)
         return answer
 
     async def _turn(self, request: Request) -> Turn | None:
@@ -502,7 +532,7 @@ class Transport:
         return turn
 
     def _needs_pace(self, service: ServiceName) -> bool:
-        return self._hosts[service].base_url not in self._sandboxes
+        return self.settings.pace != "auto" or not self._sandboxes.knows(self._hosts[service].base_url)
 
     async def _rest(self, service: ServiceName, seconds: float) -> None:
         if self._needs_pace(service):

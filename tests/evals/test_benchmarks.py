@@ -16,7 +16,7 @@ def _printed(name: str, capsys: pytest.CaptureFixture[str]) -> dict[str, float]:
     """Figures of the printed table."""
     assert main([name, "--small"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith(f"{name}\n")
+    assert re.match(rf"{name}\b", out)
     assert re.search(r"^\d+ goals met, \d+ not met$", out, re.M)
     rows = re.findall(r"^  (\S.*?) {2,}([\d,.]+)(?: |$)", out, re.M)
     return {row: float(value.replace(",", "")) for row, value in rows}
@@ -62,6 +62,17 @@ def test_runs_leave_nothing_open_also_where_some_are_cancelled(capsys: pytest.Ca
     left = {name: value for name, value in figures.items() if name.endswith("left open")}
     assert len(left) == 4
     assert set(left.values()) == {0}, left
+
+
+def test_calls_over_mcp_are_measured_against_the_same_calls_made_directly(capsys: pytest.CaptureFixture[str]) -> None:
+    figures = _printed("mcp", capsys)
+    assert figures["errors"] == 0
+    rate, direct = figures["over MCP"], figures["the same through search()"]
+    assert rate > 0
+    # Ten calls that wait for a turn each, at three a second, would take three seconds.
+    assert direct > 5
+    assert figures["over MCP / through search()"] == pytest.approx(rate / direct, abs=0.02)
+    assert figures["slowest call / median, worst round"] >= 1
 
 
 def test_a_field_that_was_read_wrongly_is_seen_by_the_comparison() -> None:

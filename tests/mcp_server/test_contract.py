@@ -9,10 +9,13 @@ from typing import Any
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 
 from literature_agent.errors import LiteratureError
-from literature_agent.mcp_server import raw
+from literature_agent.mcp_server import LiteratureServer, Policy, raw
 from literature_agent.mcp_server.offers import build_offers
+from literature_agent.mcp_server.replies import MOST_BYTES, to_result, weight_of
+from literature_agent.registry import ArtifactRegistry
 from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import SOURCES
@@ -138,7 +141,14 @@ EMPTY = httpx.Response(200, json={"version": "6.9"})
         (httpx.Response(400), {}, "europepmc_invalid_input", -32007, False),
         (EMPTY, {"sort": "NOSUCH desc"}, "europepmc_invalid_input", -32007, False),
         (EMPTY, {"sort": "CITED"}, "europepmc_invalid_input", -32007, False),
+        (EMPTY, {"sort": "P_PDATE_D desc"}, "europepmc_unreachable", -32000, True),
+        (EMPTY, {"sort": "p_pdate_d DESC, Cited asc"}, "europepmc_unreachable", -32000, True),
+        (EMPTY, {"sort": "P_PDATE_D desc, NOSUCH desc"}, "europepmc_invalid_input", -32007, False),
+        (EMPTY, {"sort": "P_PDATE_D desc, CITED"}, "europepmc_invalid_input", -32007, False),
         (EMPTY, {"cursorMark": "broken"}, "europepmc_invalid_input", -32007, False),
+        (httpx.Response(200), {}, "europepmc_unreachable", -32000, True),
+        (httpx.Response(200, text=" \n"), {}, "europepmc_unreachable", -32000, True),
+        (httpx.Response(501), {}, "europepmc_unreachable", -32000, False),
         (page(), {"query": "(open"}, "europepmc_invalid_input", -32007, False),
     ],
 )
@@ -152,10 +162,111 @@ async def test_errors_carry_code_reason_and_hint(
     assert error["data"]["recovery"]["hint"]
 
 
-async def test_a_source_that_is_switched_off_says_so(europepmc: Settings) -> None:
-    off = europepmc.model_copy(update={"europepmc_enabled": False})
-    found = await answered(off, lambda _: EMPTY, {"query": "x"})
-    assert (found["error"]["data"]["reason"], found["error"]["code"]) == ("europepmc_disabled", -32008)
+@pytest.mark.parametrize("others", [[503, 200], [200, 503]])
+async def test_a_cursor_is_blamed_only_when_every_attempt_came_to_nothing(
+    europepmc: Settings, others: list[int]
+) -> None:
+    """Now and then an empty envelope comes for nothing."""
+    left = [200, *others]
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(503) if left.pop() == 503 else EMPTY
+
+    found = await answered(europepmc, answer, {"query": "x", "cursorMark": "AoJgood"})
+    assert found["error"]["data"]["reason"] == "europepmc_unreachable"
+    assert left == []
+
+
+async def test_the_hint_of_a_broken_cursor_names_the_argument_of_the_contract(europepmc: Settings) -> None:
+    for status in (200, 503):
+
+        def answer(_: httpx.Request, status: int = status) -> httpx.Response:
+            return EMPTY if status == 200 else httpx.Response(status)
+
+        found = await answered(europepmc, answer, {"query": "x", "cursorMark": "AoJ"})
+        said = found["error"]["message"] + found["error"]["data"]["recovery"]["hint"]
+        assert "without `cursorMark`" in said
+
+
+async def test_a_source_that_is_switched_off_says_so(connect: Connect, settings: Settings, tmp_path: Path) -> None:
+    """The tools of the contract are there, and only they."""
+    off = settings.model_copy(update={"europepmc_enabled": False})
+    server = LiteratureServer(off, Policy(consumer=(all_tools(identifiers="raw"),)), tmp_path / "mcp")
+    async with connect(server=server) as client:
+        assert "search_europepmc" not in {tool.name for tool in (await client.list_tools()).tools}
+        for tool, arguments in (
+            ("pubmed_europepmc_search", {"query": "x"}),
+            ("pubmed_europepmc_fetch", {"source": "MED", "epmcId": "90000001"}),
+        ):
+            told = await client.call_tool(tool, arguments)
+            assert told.is_error
+            error = told.structured_content["error"]
+            assert (error["data"]["reason"], error["code"]) == ("europepmc_disabled", -32008)
+            assert error["data"]["retryable"] is False
+
+
+AUTHORS = ", ".join(f"Invented{number} A" for number in range(3000))
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"abstractText": LONG},
+        {"abstractText": LONG, "authorString": AUTHORS[:6000]},
+        {"abstractText": LONG * 50, "authorString": AUTHORS, "title": LONG * 50},
+    ],
+    ids=["abstracts", "authors", "everything"],
+)
+async def test_a_page_of_a_hundred_hits_fits_into_a_reply(europepmc: Settings, members: dict[str, str]) -> None:
+    """K104: every hit stays, for the next cursor continues behind the last one; what goes is said."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        rows = [row(n, **{"id": str(90000100 + n), "title": LONG[:200], **members}) for n in range(100)]
+        return page(*rows, total=500, nextCursorMark="AoJ")
+
+    async with Transport(europepmc, network=httpx.MockTransport(answer)) as transport:
+        found = await raw.search(transport, {"query": "x", "pageSize": 100})
+    assert weight_of(to_result(found, ArtifactRegistry(), raw=False, link=False)) <= MOST_BYTES
+    hits = found.structured["hits"]
+    assert [hit["epmcId"] for hit in hits] == [str(90000100 + n) for n in range(100)]
+    assert all(hit["doi"] and hit["source"] for hit in hits)
+    assert all(("abstractSnippet" in hit) == ("abstractTruncated" in hit) for hit in hits)
+    assert found.structured["nextCursorMark"] == "AoJ"
+    assert "smaller pageSize" in found.structured["notice"]
+    Draft202012Validator(raw.SEARCH_OUTPUT).validate(found.structured)
+
+
+@pytest.mark.parametrize("abstract", [LONG, LONG * 100], ids=["short", "long"])
+async def test_a_record_of_three_thousand_authors_fits_into_a_reply(europepmc: Settings, abstract: str) -> None:
+    document = {"hitCount": 1, "result": row(1, abstractText=abstract, authorString=AUTHORS)}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=document)
+
+    async with Transport(europepmc, network=httpx.MockTransport(answer)) as transport:
+        found = await raw.fetch(transport, {"source": "MED", "epmcId": "90000001"})
+    assert weight_of(to_result(found, ArtifactRegistry(), raw=False, link=False)) <= MOST_BYTES
+    record = found.structured["record"]
+    assert record["authors"].endswith("and 2,990 more")
+    assert "https://europepmc.org/article/MED/90000001" in found.structured["notice"]
+    assert (record["abstract"] == abstract.strip()) is (abstract == LONG)
+    Draft202012Validator(raw.FETCH_OUTPUT).validate(found.structured)
+
+
+async def test_a_whole_number_may_be_written_as_json_allows(europepmc: Settings) -> None:
+    """25.0 is an integer by JSON Schema."""
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params["pageSize"])
+        return page()
+
+    for size in (7, 7.0, "7"):
+        assert "error" not in await answered(europepmc, answer, {"query": "x", "pageSize": size})
+    assert asked == ["7", "7", "7"]
+    for size in (7.5, True, 0, 101, "x"):
+        refused = await answered(europepmc, answer, {"query": "x", "pageSize": size})
+        assert refused["error"]["data"]["reason"] == "europepmc_invalid_input"
 
 
 async def test_a_record_is_fetched_whole(europepmc: Settings) -> None:

@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from literature_agent.settings import Settings
-from literature_agent.transport import Breakers, MemoryPaceStore, PaceStore, Request, Transport
+from literature_agent.transport import Breakers, MemoryPaceStore, PaceStore, Request, Sandboxes, Transport
 
 CERTIFICATE = Path(__file__).parent / "loopback.pem"
 
@@ -184,7 +184,7 @@ def open_transport(clock: FakeClock) -> Callable[..., Transport]:
     def build(
         wire: Wire | None = None, *, url: str = "http://service.test/", real_time: bool = False, **given: Any
     ) -> Transport:
-        names = ("on_attempt", "read_timeout", "max_body", "store", "breakers", "recording")
+        names = ("on_attempt", "read_timeout", "max_body", "store", "breakers", "sandboxes", "recording")
         own = {name: given.pop(name) for name in names if name in given}
         bases = dict.fromkeys(
             ("ncbi_base_url", "pmc_base_url", "europepmc_base_url", "biorxiv_base_url", "clinicaltrials_base_url"), url
@@ -193,7 +193,7 @@ def open_transport(clock: FakeClock) -> Callable[..., Transport]:
             Settings(**{**bases, "cache": "off", **given}),
             network=None if wire is None else wire.transport,
             clock=None if real_time else clock,
-            **{"store": MemoryPaceStore(), "breakers": Breakers(), **own},
+            **{"store": MemoryPaceStore(), "breakers": Breakers(), "sandboxes": Sandboxes(), **own},
         )
 
     return build

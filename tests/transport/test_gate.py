@@ -311,13 +311,13 @@ async def test_calls_of_a_transport_take_shared_slots_except_at_the_sandbox(
 ) -> None:
     def held() -> int:
         return shared_store.change(
-            "slots:service.test",
+            "slots:localhost",
             lambda: clock.now().timestamp(),
             lambda kept: len(Slots.read(kept.text, kept.now).tickets),
         )
 
     replies = wire(httpx.Response(200), httpx.Response(200, headers={"X-Literature-Agent-Sandbox": "1"}))
-    async with open_transport(replies, store=shared_store) as transport:
+    async with open_transport(replies, store=shared_store, url="http://localhost/") as transport:
         async with transport.job("eutils"):
             assert held() == 1
             await transport.send(ask, lambda answer: answer.status)

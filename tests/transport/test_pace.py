@@ -18,7 +18,16 @@ import pytest
 
 from literature_agent.errors import ConfigurationError, SourceError
 from literature_agent.settings import Settings
-from literature_agent.transport import Answer, MemoryPaceStore, Pace, PaceStore, Request, Transport, limiter_for
+from literature_agent.transport import (
+    Answer,
+    MemoryPaceStore,
+    Pace,
+    PaceStore,
+    Request,
+    Sandboxes,
+    Transport,
+    limiter_for,
+)
 from literature_agent.transport.stores import FilePaceStore, Kept, pace_store
 from literature_agent.transport.turns import MARGIN, Rate, Row
 
@@ -201,24 +210,74 @@ async def test_pace_off_waits_for_nothing(
     assert clock.slept == []
 
 
+SANDBOX = "http://127.0.0.1:8000/"
+MARKED = httpx.Response(200, headers={"X-Literature-Agent-Sandbox": "1"}, content=b"answer")
+
+
 async def test_the_sandbox_is_asked_at_full_speed_once_it_has_said_so(
     ask: Request, wire: Callable[..., Wire], clock: FakeClock, open_transport: Callable[..., Transport]
 ) -> None:
-    marked = httpx.Response(200, headers={"X-Literature-Agent-Sandbox": "1"}, content=b"answer")
-    async with open_transport(wire(OK, marked)) as transport:
+    async with open_transport(wire(OK, MARKED), url=SANDBOX) as transport:
         await transport.send(ask, body)
         await transport.send(ask, body)
         assert len(clock.slept) == 1  # nobody had said so before the second answer
         for _ in range(5):
             await transport.send(ask, body)
+        assert transport.pace_interval("eutils") == 0
     assert len(clock.slept) == 1
+
+
+async def test_what_the_sandbox_has_said_is_known_to_the_transports_that_follow(
+    ask: Request, wire: Callable[..., Wire], clock: FakeClock, open_transport: Callable[..., Transport]
+) -> None:
+    """One-shot calls that follow each other do not wait for what the first one has learned."""
+    known, store = Sandboxes(), MemoryPaceStore()
+    for _ in range(5):
+        async with open_transport(wire(MARKED), url=SANDBOX, sandboxes=known, store=store) as transport:
+            await transport.send(ask, body)
+    assert clock.slept == []
+    async with open_transport(wire(MARKED), url=SANDBOX, sandboxes=known, store=store, pace="on") as transport:
+        for _ in range(3):
+            await transport.send(ask, body)
+    assert len(clock.slept) == 3
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://eutils.ncbi.nlm.nih.gov/entrez/eutils/",
+        "http://service.test/",
+        "http://127.0.0.1.service.test/",
+        "http://localhost.service.test/",
+        "http://10.0.0.7/",
+    ],
+)
+async def test_a_host_out_there_that_calls_itself_the_sandbox_is_not_believed(
+    ask: Request, wire: Callable[..., Wire], clock: FakeClock, open_transport: Callable[..., Transport], url: str
+) -> None:
+    async with open_transport(wire(MARKED), url=url) as transport:
+        for _ in range(3):
+            await transport.send(ask, body)
+    assert len(clock.slept) == 2
+
+
+async def test_an_address_is_the_sandbox_no_longer_than_it_says_so(
+    ask: Request, wire: Callable[..., Wire], clock: FakeClock, open_transport: Callable[..., Transport]
+) -> None:
+    """Another server may get the port of one that has ended."""
+    async with open_transport(wire(MARKED, OK), url=SANDBOX) as transport:
+        await transport.send(ask, body)
+        await transport.send(ask, body)
+        assert clock.slept == []
+        for _ in range(3):
+            await transport.send(ask, body)
+    assert len(clock.slept) == 3
 
 
 async def test_pace_on_does_not_listen_to_the_sandbox(
     ask: Request, wire: Callable[..., Wire], clock: FakeClock, open_transport: Callable[..., Transport]
 ) -> None:
-    marked = httpx.Response(200, headers={"X-Literature-Agent-Sandbox": "1"}, content=b"answer")
-    async with open_transport(wire(marked), pace="on") as transport:
+    async with open_transport(wire(MARKED), url=SANDBOX, pace="on") as transport:
         for _ in range(3):
             await transport.send(ask, body)
     assert len(clock.slept) == 2

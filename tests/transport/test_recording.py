@@ -107,6 +107,36 @@ async def test_a_call_that_failed_fails_again_in_the_same_words(recorded: Callab
     assert vars(now.value) == vars(then)
 
 
+@pytest.mark.parametrize("ends_well", [True, False])
+async def test_who_listens_to_failed_attempts_hears_the_same_again(
+    open_transport: Open, wire: Callable[..., Wire], ask: Request, tmp_path: Path, ends_well: bool
+) -> None:
+    """A source that judges by all attempts says the same of them in a replay."""
+
+    def read(answer: Answer) -> bytes:
+        if answer.body == b"bare":
+            raise TransientAnswer("bare")
+        return answer.body
+
+    async def failures(transport: Transport) -> list[str]:
+        heard: list[TransientAnswer] = []
+        try:
+            await transport.receive(ask, read, heard=heard.append)
+        except SourceError as error:
+            heard.append(TransientAnswer(error.reason))
+        return [str(fault) for fault in heard]
+
+    recorder = Recorder(tmp_path / "recording")
+    recorder.begin(RUN_ID, {"by": "a test"})
+    replies = [httpx.Response(200, text="bare"), httpx.Response(503), httpx.Response(200, text="bare")]
+    if ends_well:
+        replies[-1] = httpx.Response(200, text="good")
+    then = await failures(open_transport(wire(*replies), recording=recorder))
+    recorder.finish()
+    assert then == ["bare", "answered 503", *([] if ends_well else ["bare", "pubmed_unreachable"])]
+    assert await failures(replaying(tmp_path / "recording")) == then
+
+
 async def test_the_same_request_twice_may_have_two_answers(recorded: Callable[..., Any], ask: Request) -> None:
     replies = httpx.Response(200, text="one"), httpx.Response(200, text="two")
     folder, _ = await recorded(*replies, asks=[ask, ask])

@@ -170,6 +170,10 @@ class SearchPlan:
     cursor: str = "*"
     result_type: str = "core"
     sort: str = ""
+    several_sorts_fail: bool = True
+    """Whether an empty envelope for several known sort fields is put down to their being several."""
+    cursor_name: str = "page"
+    """What the caller knows the cursor as."""
 
     def request(self, cursor: str, page_size: int) -> Request:
         return search_request(
@@ -261,26 +265,22 @@ class EuropePMCClient:
         )
 
     async def _search_page(self, plan: SearchPlan, request: Request, *, is_first: bool) -> SearchPage:
-        was_bare = False
+        faults: list[TransientAnswer] = []
 
         def read(answer: Answer) -> SearchPage:
-            nonlocal was_bare
-            was_bare = False
-            try:
-                page = parse_search(require_data(answer))
-            except BareEnvelope:
-                was_bare = True
-                raise
+            page = parse_search(require_data(answer))
             if plan.cursor == "*" and is_first and page.total and not page.rows:
                 raise TransientAnswer("hits are stated, but the first page is empty", kind="invalid_response")
             return page
 
         try:
-            received = await self.transport.receive(request, read, keep=lambda page: not page.unreadable)
+            received = await self.transport.receive(
+                request, read, keep=lambda page: not page.unreadable, heard=faults.append
+            )
         except SourceError as failed:
             if not is_first or failed.reason != f"{NAME}_unreachable":
                 raise
-            raise _blamed(failed, plan, was_bare=was_bare) from failed
+            raise _blamed(failed, plan, [isinstance(fault, BareEnvelope) for fault in faults]) from failed
         page = received.value
         return replace(page, articles=_stamped(page.articles, request, received.at))
 
@@ -410,27 +410,33 @@ def _stamped(articles: Iterable[ArticleT], request: Request, at: datetime) -> tu
     )
 
 
-def _blamed(failed: SourceError, plan: SearchPlan, *, was_bare: bool) -> SourceError:
-    """The same failure with its likely cause: the server names no reason for a bad sort or cursor (K050)."""
+def _blamed(failed: SourceError, plan: SearchPlan, bare: Sequence[bool]) -> SourceError:
+    """The same failure with its likely cause: the server names no reason for a bad sort or cursor (K050).
+
+    `bare` says of each attempt whether an empty envelope came. Now and then one comes for nothing, so that only a sort
+    that is wrong by itself is blamed for a single one.
+    """
     complaint = sort_complaint(plan.sort) if plan.sort else None
-    if was_bare and complaint:
+    if any(bare) and complaint:
         return refused(f"Europe PMC gave no answer with this sort: {complaint}.")
-    if was_bare and "," in plan.sort:
+    always_bare = bool(bare) and all(bare)
+    if always_bare and "," in plan.sort and plan.several_sorts_fail:
         return refused(
             f"Europe PMC gave no answer with the sort {quoted(plan.sort, 80)}: each of its fields is known, but "
             "together they are not taken. Sort by one field."
         )
-    if was_bare and plan.cursor != "*":
+    if always_bare and plan.cursor != "*":
         return refused(
             f"Europe PMC gave no answer from the cursor {quoted(plan.cursor, 40)}: it is malformed or has expired. "
-            "Start again without `page`."
+            f"Start again without `{plan.cursor_name}`."
         )
     if plan.cursor != "*":
         return source_error(
             NAME,
             "unreachable",
             failed.message,
-            recovery="Start again without `page`; if that works, the cursor is malformed or has expired.",
+            recovery=f"Start again without `{plan.cursor_name}`; if that works, the cursor is malformed or has "
+            "expired.",
         )
     return failed
 

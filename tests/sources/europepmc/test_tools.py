@@ -319,6 +319,32 @@ async def test_bare_envelope_for_ever_blames_sort_or_cursor_by_name(
     assert "AoIbroken" not in error.message or "without `page`" in error.message
 
 
+@pytest.mark.parametrize("order", ["bare first", "bare last"])
+async def test_only_a_wrong_sort_is_blamed_for_an_empty_envelope_among_other_failures(
+    tools: EuropePMCTools, desk: Desk, order: str
+) -> None:
+    """Now and then one comes for nothing: a cursor is blamed when nothing else came, whichever came last."""
+
+    def fail() -> None:
+        if order == "bare first":
+            desk.answers_with("search", "bare-envelope.json", times=1)
+            desk.answers("search", "down", status=503, kind="text/plain", times=2)
+        else:
+            desk.answers("search", "down", status=503, kind="text/plain", times=2)
+            desk.answers_with("search", "bare-envelope.json", times=1)
+
+    fail()
+    error = await failure(tools.search_europepmc("x", page="AoIgood"))
+    assert (error.reason, error.retryable) == ("europepmc_unreachable", True)
+    fail()
+    error = await failure(tools.search_europepmc("x", sort="CITED desc,PUB_YEAR asc"))
+    assert error.reason == "europepmc_unreachable"
+    fail()
+    error = await failure(tools.search_europepmc("x", sort="NO_SUCH desc"))
+    assert error.reason == "europepmc_invalid_input"
+    assert "'NO_SUCH'" in error.message
+
+
 async def test_cursor_that_keeps_failing_advises_to_start_again(tools: EuropePMCTools, desk: Desk) -> None:
     """Upstream: an expired cursor has been answered 503 for ever while page one works."""
     desk.answers("search", "down", status=503, kind="text/plain")
