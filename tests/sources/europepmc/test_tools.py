@@ -327,11 +327,11 @@ async def test_only_a_wrong_sort_is_blamed_for_an_empty_envelope_among_other_fai
 
     def fail() -> None:
         if order == "bare first":
-            desk.answers_with("search", "bare-envelope.json", times=1)
+            desk.answers("search", "bare-envelope.json", times=1)
             desk.answers("search", "down", status=503, kind="text/plain", times=2)
         else:
             desk.answers("search", "down", status=503, kind="text/plain", times=2)
-            desk.answers_with("search", "bare-envelope.json", times=1)
+            desk.answers("search", "bare-envelope.json", times=1)
 
     fail()
     error = await failure(tools.search_europepmc("x", page="AoIgood"))
