@@ -39,7 +39,7 @@ _INVENTED_NAMES = (
 _JOURNALS = (
     "NEJM 2023", "N Engl J Med 2020;383:2603-15", "Lancet 2019", "(JAMA, 2018)", "BMJ 2017;358:j3799", "Am J Med 2011",
     "Nature Medicine 2022", "Annals of Internal Medicine (2016)", "J Clin Oncol 2015", "the 2021 Lancet paper",
-    "Stroke 2019;50:1234-41",
+    "Stroke 2019;50:1234-41", "NEJM-2023", "Lancet’19", "JAMA_2018",
 )  # fmt: skip
 _MARKERS = (
     "[12]", "[1,2]", "[3-5]", "[1–3, 7]", "【4†source】", "[@smith2020]", "\\cite{smith2020}", "(refs 3-5)", "[^2]",
@@ -89,11 +89,15 @@ _BROKEN = (
     "« artifact : link : cite ~ {} »",
 )  # fmt: skip
 _DOI_FORMS = ("{}", "doi:{}", "https://doi.org/{}", "DOI {}", "dx.doi.org/{}")
-_PMID_FORMS = ("PMID {}", "PMID: {}", "PMID:{}", "PubMed ID {}", "pmid={}", "{}", "MED:{}")
+_PMID_FORMS = (
+    "PMID {}", "PMID: {}", "PMID:{}", "PubMed ID {}", "pmid={}", "{}", "MED:{}",
+    "PMID №{}", "PMID no.{}", "PMID#{}", "PMIDn°{}",
+)  # fmt: skip
 _AUTHOR_FORMS = (
     "{} et al. ({})", "{} et al., {}", "{} ({})", "{}, {}", "{} and Weber, {}", "{} & Weber ({})",
     "{} and colleagues ({})", "{} et al. {}", "({} {})",
-    "{} and coworkers from {}", "{} (in press, {})", "{}'s {} trial", "**{} et al., {}**",
+    "{} and coworkers from {}", "{} (in press, {})", "{}'s {} trial", "**{} et al., {}**", "{}-{}", "({}–{})", "{}_{}",
+    "[{}{}]", "({}/{})", "{} & al. {}", "({}:{})", "{}, c. {},", "the {} paper of {}",
 )  # fmt: skip
 _NOTHING: dict[str, Any] = {"summary": "", "relevant_articles": [], "key_themes": [], "research_gaps": []}
 _EMPTY: tuple[Any, ...] = (
@@ -366,6 +370,10 @@ class Liar:
                 self._paper("nct").nct,
                 f"NCT{self.random.randrange(10**7, 10**8)}",
                 f"ISRCTN{self.random.randrange(10**7, 10**8)}",
+                f"NCT №{self.random.randrange(10**7, 10**8)}",
+                f"ISRCTN no{self.random.randrange(10**7, 10**8)}",
+                f"PMC#{self.random.randrange(10**6, 10**7)}",
+                f"ClinicalTrials.gov number {self.random.randrange(10**7, 10**8)}",
                 "EudraCT 2015-001234-56",
                 f"arXiv:2101.{self.random.randrange(10000, 99999)}",
                 f"PPR{self.random.randrange(10**5, 10**6)}",

@@ -55,6 +55,7 @@ _NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_STUDY}\
 _STUDY_OF = re.compile(rf"(?P<names>{_NAMES})\s(?P<study>{_STUDY})\s?(?:\s(?:of|from|in|published\sin)\s|[(\[])$")
 _STUDY_THEN_SAID = re.compile(rf"\s{_STUDY},\s(?P<names>{_NAMES})\s(?:\w+ly\s|also\s)?{_SAID}\b")
 _BRACKETED_AFTER = re.compile(rf"\s?[(\[](?P<names>{_NAMES})[)\],;]")
+_JOINED_AFTER = re.compile(rf"(?!,){SIGNS}{{1,2}}(?P<names>{_NAMES})(?![^\W_])")
 _BY_AFTER = re.compile(rf"[,)\]]?\s(?:[a-z-]{{1,20}}\s){{0,4}}by\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES})")
 _SAID_AFTER = re.compile(rf",?\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_SAID}\b")
 
@@ -139,10 +140,7 @@ def _key_of(text: str, year: Year, known: Known) -> int | None:
     alone = text[max(0, start - 1) : start] in ("(", "[", "{", "@") or text[max(0, start - 2) : start] in ("; ", ", ")
     alone = alone and text[year.end : year.end + 1] in (")", "]", "}", ";", ",")
     if name[0].isupper():
-        if not _is_name(name):
-            return None
-        told = alone or joint.strip() in ("", "_", "|", "@", "#")
-        return start if told or (joint[:1] in _WITHIN and _is_introduced(text, start, year.end)) else None
+        return start if _is_name(name) and not _is_part_of_a_name(text[max(0, start - 40) : start]) else None
     # In lower case, any word: within brackets of its own, and grown together as words are not.
     if not (found["at"] or alone) or joint not in ("", "_", ":"):
         return None
@@ -150,18 +148,6 @@ def _key_of(text: str, year: Year, known: Known) -> int | None:
     if len(low) < 4 or low in _GLUED_TO_NUMBERS or not _may_be_family(low) or low in WORD_NAMES:
         return None
     return start
-
-
-_WITHIN = tuple("-./:~+=*^'\\& ")
-_INTRODUCES = re.compile(r"\b(?:by|see|per|cf\.?|also|according\sto|in\sthe\swork\sof)\s$", re.I)
-
-
-def _is_introduced(text: str, start: int, end: int) -> bool:
-    """Whether somebody is said to be at `text[start:end]`: `see Okafor-2019`, `Okafor-2019 found`."""
-    return (
-        _INTRODUCES.search(text, max(0, start - 30), start) is not None
-        or re.compile(rf",?\s{_SAID}\b").match(text, end) is not None
-    )
 
 
 def _is_surname(name: str, known: Known, *, least: int = 5) -> bool:
@@ -241,9 +227,6 @@ def _named_before(text: str, year: Year) -> Iterator[Hit]:
         return
     if not several and not opened and _OF_A_STANDARD.match(text, year.end) and bare(names) not in SURNAMES:
         return
-    sign = joint.strip(" ([,;")
-    if sign and not _is_told(text, offset + found.start(), year, names, sign, opened=opened, several=several):
-        return
     yield Hit(
         "author-year",
         offset + found.start(),
@@ -258,19 +241,6 @@ _OF_A_STANDARD = re.compile(
 )
 
 
-def _is_told(text: str, start: int, year: Year, names: str, sign: str, *, opened: bool, several: bool) -> bool:
-    """Whether names and year that a sign joins are an author's, and not the parts of a compound: `Keto-2021 diets`."""
-    if several or opened or sign in (".", "_", "|", "@", "#") or year.how == "disguised":
-        return True
-    if any(bare(part) in SURNAMES for part in re.split(r"[\s-]", names)):
-        return True
-    return (
-        text[max(0, start - 1) : start] in ("(", "[")
-        or (text[max(0, start - 2) : start] in ("; ", ", ") and text[year.end : year.end + 1] in (")", "]", ";", ","))
-        or _is_introduced(text, start, year.end)
-    )
-
-
 def _named_after(text: str, year: Year) -> Iterator[Hit]:
     """`the 2020 Smith trial`, `a 2020 study by Smith`, `in 2020, Smith reported`."""
     window = text[year.end : year.end + REACH]
@@ -279,6 +249,13 @@ def _named_after(text: str, year: Year) -> Iterator[Hit]:
         if found and _are_names(found["names"]):
             yield Hit("author-year", year.start, year.end + found.end("names"))
             return
+    found = _JOINED_AFTER.match(window)
+    if found and _are_names(found["names"]):
+        alone = (
+            text[max(0, year.start - 1) : year.start] in ("(", "[") and window[found.end() : found.end() + 1] in ")],;"
+        )
+        if alone or any(bare(part) in SURNAMES for part in re.split(r"[\s/&,-]+", found["names"])):
+            yield Hit("author-year", year.start, year.end + found.end())
 
 
 _JOINTS = re.compile(_AND)
@@ -354,7 +331,7 @@ _THEN_YEAR = re.compile(
 _STRICTLY_THEN_YEAR = re.compile(
     rf"(?:'s)?(?:\s?{SIGNS}{{1,2}})?\s?[(\[]?(?:1[89]\d\d|20[0-3]\d)(?!\d)[a-f]?\s?[)\];,.]?"
 )
-_YEAR_THEN = re.compile(r"(?<!\d)(?:1[89]\d\d|20[0-3]\d)[)\],]?\s(?:[a-z-]{1,14}\s){0,4}$")
+_YEAR_THEN = re.compile(rf"(?<!\d)(?:1[89]\d\d|20[0-3]\d)(?:[)\],]?\s(?:[a-z-]{{1,14}}\s){{0,4}}|(?!,){SIGNS}{{1,2}})$")
 _INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
 _SAID_BEHIND = re.compile(rf"(?:-led|-style)?\s(?:{_SAID}|{_STUDY})\b|'s?\s(?:\w+\s)?{_STUDY}\b")
 _BY_BEFORE = re.compile(r"\b(?:by|see|cf\.?|per|according\sto|in\sthe\swork\sof|led\sby)\s$", re.I)

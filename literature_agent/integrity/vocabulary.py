@@ -98,7 +98,7 @@ NOT_NAMES = PLACES | words(
     covax gavi unicef unaids eurordis orphanet medline-ovid codelist snomed loinc rxnorm cosmic oncokb clinvar gnomad
     gtex encode fantom tcga target season semester batch sample item wave round sweep cycle module release build
     compound drug agent strain clone mutant plasmid vector peptide antigen antibody isolate variant lot formula product
-    device substance
+    device substance present current today pre post mid early late yoga pilates
 
     ultrasound surgery medicine nursing pharmacy public health disease control prevention world global care
     cancer diabetes stroke asthma obesity hypertension heart failure kidney lung liver brain breast prostate

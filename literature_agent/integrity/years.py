@@ -17,7 +17,7 @@ MEASURED = re.compile(
     r"|patients?|participants?|people|persons?|subjects?|women|men|children|adults?|infants?|individuals?|volunteers?"
     r"|cases?|controls?|deaths?|births?|samples?|cells?|genes?|sites?|hospitals?|centres?|centers?|families|students"
     r"|pregnancies|records?|articles?|citations?|abstracts?|studies|euros?|dollars|usd|replicates|iterations|permutations"
-    r"|bootstrap|person-years|years|hours|days|times)\b",
+    r"|bootstrap|person-years|years|months|weeks|hours|days|minutes|min|seconds|times|points|beds|words)\b",
     re.I,
 )
 
@@ -26,6 +26,8 @@ SIGNS = r"[-,.;:/|+~=*#@&'^\\_]"
 
 _DIGITS = r"(?:1[89]\d\d|20[0-3]\d)"
 _PLAIN = re.compile(rf"(?<![\d.,/:$€£-])\b{_DIGITS}[a-f]?\b(?![\d/]|[.,:]\d|-\d|\s?(?:-|to)\s?\d|\s?%)")
+# `2020/Smith`, `2020_Smith`
+_BEFORE_A_NAME = re.compile(rf"(?<![\w.,/:$€£-]){_DIGITS}(?=[/_][{UPPER}])")
 _ANY = re.compile(rf"(?<!\d){_DIGITS}(?!\d)")
 # `Smith-2020`, `Smith_2020a`, `smith2020cognitive`: the letters behind it belong to the key of a citation manager.
 _JOINT = re.compile(rf"(?<=[^\W\d_])(?:\s?{SIGNS}{{1,2}}\s?)?$")
@@ -63,7 +65,7 @@ def years_in(text: str) -> list[Year]:
     years: list[Year] = []
     for match in _ANY.finditer(text):
         at = match.start()
-        if (plain := _PLAIN.match(text, at)) is not None:
+        if (plain := _PLAIN.match(text, at) or _BEFORE_A_NAME.match(text, at)) is not None:
             years.append(Year(at, plain.end(), "plain"))
         elif (joint := _JOINT.search(text, max(0, at - 5), at)) and (behind := _BEHIND_JOINED.match(text, match.end())):
             years.append(Year(at, behind.end(), "joined" if joint.group() else "glued"))

@@ -211,7 +211,7 @@ def test_a_label_may_be_spaced_out_and_its_digits_may_be_disguised(written: str)
     "joint", ["-", "–", "—", "/", "_", ":", ",", ";", ".", "·", "|", "+", "~", "", " - ", "__", "^", "=", "@"]
 )
 @pytest.mark.parametrize(
-    "around", ["Decline was slower ({}).", "Decline was slower [{}; {}].", "Decline was slower, see {}."]
+    "around", ["Decline was slower ({}).", "Decline was slower [{}; {}].", "In {} decline was slower."]
 )
 def test_author_and_year_are_one_whatever_joins_them(joint: str, around: str) -> None:
     for name in ("Smith", "Okafor", "Garcia-Lopez", "O'Brien", "Müller & Schmidt", "van der Berg"):
@@ -254,6 +254,9 @@ def test_keys_of_citation_managers_are_authors_with_their_year(written: str) -> 
         "Smith (published 2020)",
         "Smith & al. 2020",
         "Smith/Jones 2020",
+        "2020-Smith",
+        "(2020/Okafor)",
+        "2020_Smith",
         "the Smith paper of 2020",
         "the Smith/Jones paper of 2020",
         "Rossi e colleghi (2014)",
@@ -293,6 +296,7 @@ def test_a_year_may_be_disguised_and_et_al_is_said_in_many_tongues(written: str)
         "Ferrante & co.",
         "Young_2021 found",
         "FERRANTE/2021 found",
+        "2021-Ferrante found",
         "the Ferrante-led trial found",
     ],
 )
