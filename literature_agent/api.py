@@ -193,7 +193,7 @@ async def fetch(
     """Whole records by identifier, in the order asked; what is missing is in `not_found` or `failed`.
 
     Raises:
-        InvalidInputError: an identifier is none; the message names value and fix.
+        InvalidInputError: no identifier is one; the message names value and fix.
         SourceError: the source answered for no identifier at all.
     """
     from literature_agent.sources import find_source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 PARTIAL = 3
 
-# Identifier kinds as sources name those that their fetch takes.
 _FETCHED_AS = {"ppr": "epmc"}
 _EPMC = re.compile(r"[A-Za-z]{3}:\S+")
 
@@ -58,7 +57,7 @@ def cite(
 ) -> int:
     """Print a bibliography, one entry for each work.
 
-    The entries stand in the order asked. Exit code 3 if only some of what was asked could be cited.
+    The entries stand in the order asked. What can't be cited is named on stderr, with exit code 3 where the rest could.
     """
     from literature_agent.render.formats import find_format, numbered_works
 
@@ -68,13 +67,13 @@ def cite(
     if not ids and run is None:
         raise InvalidInputError("Nothing to cite.", recovery="Give identifiers, or --from with a saved run.")
     if ids:
-        asked = [_read_id(text, from_run=run is not None) for text in ids]
         desk = _Desk(run)
+        asked = desk.read(ids)
         with screen.logging():
             if any(not desk.holds(each) for each in asked):
                 with open_settings(sandbox=use_sandbox, folder=corpus) as opened:
                     screen.note(opened.note)
-                    desk.fetch([each for each in asked if not desk.holds(each)], opened.settings)
+                    desk.fetch(asked, opened.settings)
         listed = desk.listed(asked)
     else:
         assert run is not None
@@ -97,7 +96,7 @@ def cite(
         for name in listed.not_found:
             screen.note(f"Not found: {name}")
         for name, error in listed.failed.items():
-            screen.note(f"Failed: {name}: {error.message}")
+            screen.note(f"Failed: {name}: {error.message} {error.recovery}".rstrip())
     return PARTIAL if listed.not_found or listed.failed else 0
 
 
@@ -108,6 +107,11 @@ class _Asked(NamedTuple):
     reference: Reference | None
     kind: str
     value: str
+
+    @property
+    def fetched_as(self) -> str:
+        """The kind of identifier, as sources name those that they take."""
+        return _FETCHED_AS.get(self.kind, self.kind)
 
 
 @dataclass(frozen=True)
@@ -145,29 +149,6 @@ def read_run(path: Path) -> LiteratureAggregationOutput:
     )
 
 
-def _read_id(text: str, *, from_run: bool) -> _Asked:
-    from literature_agent.ids import identify
-    from literature_agent.registry import Reference
-
-    known = identify(text)
-    if known is not None:
-        return _Asked(text, None, known.kind, known.value)
-    reference = Reference.parse(text)
-    if reference is not None:
-        if from_run:
-            return _Asked(text, reference, "reference", str(reference))
-        raise InvalidInputError(
-            f"{text!r} is a reference, which names a work only within its run.",
-            recovery="Give the saved run with --from RUN.json, or an identifier.",
-        )
-    if _EPMC.fullmatch(text.strip()):
-        return _Asked(text, None, "epmc", text.strip())
-    raise InvalidInputError(
-        f"{text!r} is neither an identifier nor a reference.",
-        recovery="Give a PMID, PMCID, DOI, NCT number or SRC:id.",
-    )
-
-
 class _Desk:
     """What can be cited: the works of a run and what is fetched beside them."""
 
@@ -180,6 +161,54 @@ class _Desk:
         self.find = finder(self.registry if run is None else run)
         self.numbering = Numbering(self.find)
         self.failed: dict[str, ErrorInfo] = {}
+        self.of_run = run is not None
+
+    def read(self, texts: Sequence[str]) -> list[_Asked]:
+        """What each of `texts` is; what is none is in `failed`.
+
+        Raises:
+            InvalidInputError: none of them is anything that can be cited.
+        """
+        asked: list[_Asked] = []
+        refusals: dict[str, InvalidInputError] = {}
+        for text in texts:
+            try:
+                asked.append(self._read(text))
+            except InvalidInputError as refusal:
+                refusals[text] = refusal
+        self._refuse(refusals, alone=not asked)
+        return asked
+
+    def _refuse(self, refusals: Mapping[str, InvalidInputError], *, alone: bool) -> None:
+        """Keep why some can't be cited; with nothing else to cite that is an error."""
+        from literature_agent.results import ErrorInfo
+
+        if refusals and alone:
+            raise next(iter(refusals.values()))
+        self.failed |= {text: ErrorInfo.of(refusal) for text, refusal in refusals.items()}
+
+    def _read(self, text: str) -> _Asked:
+        from literature_agent.ids import identify
+        from literature_agent.registry import Reference, near
+
+        known = identify(text)
+        if known is not None:
+            return _Asked(text, None, known.kind, known.value)
+        reference = Reference.parse(text)
+        if reference is not None:
+            if self.of_run:
+                return _Asked(text, reference, "reference", str(reference))
+            raise InvalidInputError(
+                f"{text!r} is a reference, which names a work only within its run.",
+                recovery="Give the saved run with --from RUN.json, or an identifier.",
+            )
+        if _EPMC.fullmatch(text.strip()):
+            return _Asked(text, None, "epmc", text.strip())
+        meant = near(text, self.registry)
+        raise InvalidInputError(
+            f"{text!r} is neither an identifier nor a reference.",
+            recovery=f"Did you mean {meant}?" if meant else "Give a PMID, PMCID, DOI, NCT number or SRC:id.",
+        )
 
     def holds(self, asked: _Asked) -> bool:
         # A reference is the run's matter: no source knows it.
@@ -198,20 +227,19 @@ class _Desk:
         from literature_agent.sources import SOURCES
 
         takers = [source for source in SOURCES if source.enabled(settings)]
-        for each in asked:
-            kind = _FETCHED_AS.get(each.kind, each.kind)
-            if not any(kind in source.fetches for source in takers):
-                raise InvalidInputError(
-                    f"No source that is switched on gives records by an identifier like {each.text!r}.",
-                    recovery="Give the DOI or PMID of the work.",
-                )
+        wanted = [each for each in asked if not self.holds(each)]
+        refusals = {
+            each.text: InvalidInputError(
+                f"No source that is switched on gives records by an identifier like {each.text!r}.",
+                recovery="Give the DOI or PMID of the work.",
+            )
+            for each in wanted
+            if not any(each.fetched_as in source.fetches for source in takers)
+        }
+        self._refuse(refusals, alone=all(each.text in refusals for each in asked))
         for source in takers:
-            wanted = [
-                each.text
-                for each in asked
-                if _FETCHED_AS.get(each.kind, each.kind) in source.fetches and not self.holds(each)
-            ]
-            self._fetch_from(source.name, list(dict.fromkeys(wanted)), settings)
+            ids = [each.text for each in wanted if each.fetched_as in source.fetches and not self.holds(each)]
+            self._fetch_from(source.name, list(dict.fromkeys(ids)), settings)
 
     def _fetch_from(self, source: str, ids: list[str], settings: Settings) -> None:
         from literature_agent.api import fetch_sync
@@ -220,7 +248,9 @@ class _Desk:
         if not ids:
             return
         try:
-            self.failed |= fetch_sync(source, ids, registry=self.registry, settings=settings).failed
+            failed = fetch_sync(source, ids, registry=self.registry, settings=settings).failed
+            # What is no identifier of this source may be one of another.
+            self.failed |= {text: why for text, why in failed.items() if why.reason != f"{source}_invalid_input"}
         except InvalidInputError:
             # One of them is not of this source (a preprint server and another's DOI), which then refuses all.
             for each in ids if len(ids) > 1 else ():
@@ -245,7 +275,8 @@ class _Desk:
                 numbers[each.text] = self.numbering.number(work)
         if not numbers:
             raise self._nothing(missing)
-        failed = {text: error for text, error in self.failed.items() if text in missing}
+        named = {each.text for each in asked} - set(missing)
+        failed = {text: error for text, error in self.failed.items() if text not in named}
         missing = [text for text in dict.fromkeys(missing) if text not in failed]
         return _Listed(self.numbering.works, numbers, missing, failed)
 

@@ -100,6 +100,43 @@ def test_a_doi_that_no_source_knows_is_not_found_and_refuses_nothing_else(cli: R
     assert cli("cite", "10.1000/unknown").code == 1
 
 
+@pytest.mark.parametrize(
+    "wrong", ["not an id", "cite~0000000000", "NBK900001", "«artifact:link:cite~K7QX2MDA4U»", "PMID"]
+)
+def test_what_is_no_identifier_is_named_and_the_rest_is_cited(cli: Run, server: SandboxServer, wrong: str) -> None:
+    for order in (("90000101", wrong), (wrong, "90000101")):
+        done = cli("cite", *order)
+        assert done.code == 3
+        assert len(done.out.splitlines()) == 1
+        assert done.err.startswith(f"Failed: {wrong}: ")
+        assert done.err.count("\n") == 1
+        document = cli("cite", *order, "--json").document
+        assert document["numbers"] == {"90000101": 1}
+        assert document["failed"][wrong]["reason"] == "request_invalid_input"
+        assert document["failed"][wrong]["recovery"]
+
+
+@pytest.mark.parametrize("wrong", ["not an id", "«artifact:link:cite~K7QX2MDA4U»", UNKNOWN])
+def test_a_wrong_reference_beside_one_of_the_run_is_named_and_the_rest_is_cited(
+    cli: Run, saved: Path, server: SandboxServer, wrong: str
+) -> None:
+    good = json.loads(saved.read_text(encoding="utf-8"))["relevant_articles"][0]["reference"]
+    done = cli("cite", "--from", str(saved), good, wrong)
+    assert (done.code, len(done.out.splitlines())) == (3, 1)
+    assert f": {wrong}" in done.err
+    document = cli("cite", "--from", str(saved), wrong, good, "--json").document
+    assert document["numbers"] == {good: 1}
+    assert wrong in (*document["failed"], *document["not_found"])
+
+
+def test_a_mistyped_reference_of_the_run_is_answered_with_the_one_that_is_meant(cli: Run, saved: Path) -> None:
+    good = json.loads(saved.read_text(encoding="utf-8"))["relevant_articles"][0]["reference"]
+    other = "7" if good[-2] != "7" else "8"
+    done = cli("cite", "--from", str(saved), good[:-2] + other + "»")
+    assert (done.code, done.out) == (2, "")
+    assert f"Did you mean {good}?" in done.err
+
+
 def test_nothing_found_is_an_error(cli: Run, server: SandboxServer) -> None:
     done = cli("cite", UNKNOWN)
     assert (done.code, done.out) == (1, "")

@@ -82,6 +82,22 @@ def test_fetch_prints_whole_records_and_what_is_missing(cli: Run, server: Sandbo
     assert done.out.endswith("Not found: 99999999\n")
 
 
+@pytest.mark.parametrize(
+    ("source", "good"), [("pubmed", "90000101"), ("europepmc", "90000101"), ("clinicaltrials", "NCT90000001")]
+)
+def test_fetch_names_what_is_no_identifier_and_prints_the_rest(
+    cli: Run, server: SandboxServer, source: str, good: str
+) -> None:
+    done = cli("fetch", source, "not an id", good)
+    assert done.code == 3
+    assert done.out.startswith("1. ")
+    assert "Failed: not an id: 'not an id' is no " in done.out
+    document = cli("fetch", source, good, "not an id", "--json").document
+    assert len(document["artifacts"]) == 1
+    assert list(document["failed"]) == ["not an id"]
+    assert cli("fetch", source, "not an id").code == 2
+
+
 def test_fetch_json_reads_back_as_the_result(cli: Run, server: SandboxServer) -> None:
     result = FetchResult.model_validate(cli("fetch", "pubmed", "90000101", "99999999", "--json").document)
     assert [artifact.kind for artifact in result.artifacts] == ["link:cite:pubmed:full"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
-from literature_agent.errors import InvalidInputError, source_error
+from literature_agent.errors import InvalidInputError, SourceError, source_error
 from literature_agent.ids import identify
 from literature_agent.sources._text import (
     date_bounds,
@@ -154,16 +154,25 @@ class Asked(NamedTuple):
     value: str
 
 
-def read_ids(ids: Sequence[str] | str) -> list[Asked]:
-    """The identifiers, each once, in the order asked. Nothing is cut out of free text (K018).
+def read_ids(ids: Sequence[str] | str) -> tuple[list[Asked], dict[str, SourceError]]:
+    """The identifiers, each once, in the order asked, and why some are none. Nothing is cut out of free text (K018).
 
     Raises:
-        InvalidInputError: too many, or one that PubMed does not know records by; the message names it and the way.
+        InvalidInputError: too many, or none that PubMed knows records by; the message names the first and the way.
     """
     given = [ids] if isinstance(ids, str) else [str(one) for one in ids]
     if len(given) > MOST_IDS:
         raise _refused(f"{len(given):,} identifiers are too many: fetch at most {MOST_IDS:,} at once.")
-    return [_read_id(text) for text in dict.fromkeys(given)]
+    asked: list[Asked] = []
+    wrong: dict[str, SourceError] = {}
+    for text in dict.fromkeys(given):
+        try:
+            asked.append(_read_id(text))
+        except InvalidInputError as refusal:
+            wrong[text] = refusal
+    if wrong and not asked:
+        raise next(iter(wrong.values()))
+    return asked, wrong
 
 
 def _read_id(text: str) -> Asked:

@@ -83,10 +83,10 @@ class PubMedTools:
     ) -> FetchResult:
         """Fetch whole PubMed records: abstract in sections, MeSH headings, chemicals, grants, cited works, and what PubMed says about corrections and retractions. Says which identifiers are unknown and which could not be read."""  # noqa: E501
         async with self.client.transport.job("eutils", NAME):
-            asked = read_ids(ids)
+            asked, wrong = read_ids(ids)
             found = await self.client.look_up([one for one in asked if one.kind in ("doi", "pmcid")])
             wanted = dict.fromkeys([*(one.value for one in asked if one.kind == "pmid"), *found.candidates])
-            return _joined(asked, found, await self.client.records(list(wanted)))
+            return _joined(asked, wrong, found, await self.client.records(list(wanted)))
 
     search = search_pubmed
     fetch = fetch_pubmed
@@ -128,8 +128,8 @@ def _notice(hits: Hits, suggestion: str | None) -> str | None:
     return None if hits.total else "PubMed found nothing."
 
 
-def _joined(asked: Sequence[Asked], found: LookUp, records: Records) -> FetchResult:
-    """Records joined to the identifiers asked by the identifiers in them, never by position (K020)."""
+def _joined(asked: Sequence[Asked], wrong: dict[str, SourceError], found: LookUp, records: Records) -> FetchResult:
+    """Records joined to the identifiers asked by those in them, not by position (K020); `wrong` are no identifiers."""
     by_value: dict[str, DetailedArticle] = {}
     # A notice may be filed under the DOI of the paper it is about; the paper is what was asked for.
     for article in sorted(records.read.values(), key=lambda article: article.is_notice):
@@ -156,5 +156,5 @@ def _joined(asked: Sequence[Asked], found: LookUp, records: Records) -> FetchRes
     return FetchResult(
         artifacts=tuple(artifacts.values()),
         not_found=tuple(not_found),
-        failed={text: ErrorInfo.of(error) for text, error in failed.items()},
+        failed={text: ErrorInfo.of(error) for text, error in (wrong | failed).items()},
     )

@@ -187,7 +187,7 @@ def test_identifiers_are_read_in_every_dress_and_once() -> None:
         "https://doi.org/10.5555/SYN.5",
         "90000001",
     ]
-    assert [(one.kind, one.value) for one in read_ids(given)] == [
+    assert [(one.kind, one.value) for one in read_ids(given)[0]] == [
         ("pmid", "90000001"),
         ("pmid", "90000001"),
         ("pmid", "90000002"),
@@ -199,7 +199,7 @@ def test_identifiers_are_read_in_every_dress_and_once() -> None:
 
 def test_impossible_numbers_are_kept_to_be_not_found() -> None:
     """K013."""
-    assert [one.kind for one in read_ids(["00000000", "123456789012"])] == [None, None]
+    assert [one.kind for one in read_ids(["00000000", "123456789012"])[0]] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -217,17 +217,20 @@ def test_impossible_numbers_are_kept_to_be_not_found() -> None:
 def test_what_is_no_record_of_pubmed_is_refused_with_the_way_to_it(text: str, way: str) -> None:
     """K018, K021: digits are never cut out of text, and no number crosses over to another kind."""
     with pytest.raises(InvalidInputError) as refused:
-        read_ids(["90000001", text])
+        read_ids([text])
     assert repr(text) in refused.value.message
     assert way in refused.value.message
+    asked, wrong = read_ids(["90000001", text])
+    assert [one.value for one in asked] == ["90000001"]
+    assert {name: str(why) for name, why in wrong.items()} == {text: str(refused.value)}
 
 
 def test_a_text_in_place_of_a_list_is_one_identifier() -> None:
     """K018: `10.1000/12345` is a DOI, never twelve letters or PMID 12345."""
-    assert read_ids("10.1000/12345") == [Asked("10.1000/12345", "doi", "10.1000/12345")]
+    assert read_ids("10.1000/12345")[0] == [Asked("10.1000/12345", "doi", "10.1000/12345")]
 
 
 def test_more_identifiers_than_one_fetch_takes_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="10,000 identifiers are too many: fetch at most 2,000"):
         read_ids([str(90_000_000 + n) for n in range(10_000)])
-    assert len(read_ids([str(90_000_000 + n) for n in range(MOST_IDS)])) == MOST_IDS
+    assert len(read_ids([str(90_000_000 + n) for n in range(MOST_IDS)])[0]) == MOST_IDS

@@ -315,8 +315,20 @@ async def test_impossible_identifier_is_not_found_without_asking(desk: Any, tool
 async def test_free_text_is_refused_before_anything_is_sent(desk: Any, tools: PubMedTools) -> None:
     """K018."""
     with pytest.raises(InvalidInputError, match="'PMC123, see 45' is no identifier"):
-        await tools.fetch_pubmed(["90000001", "PMC123, see 45"])
+        await tools.fetch_pubmed(["PMC123, see 45"])
     assert desk.sent == []
+
+
+async def test_free_text_among_identifiers_is_named_and_the_rest_is_fetched(
+    serves_all: Any, tools: PubMedTools
+) -> None:
+    result = await tools.fetch_pubmed(["PMC123, see 45", "90000001", "NCT90000001"])
+    assert pmids(result) == ["90000001"]
+    assert result.not_found == ()
+    assert {text: error.reason for text, error in result.failed.items()} == {
+        "PMC123, see 45": "pubmed_invalid_input",
+        "NCT90000001": "pubmed_invalid_input",
+    }
 
 
 async def test_doi_and_pmcid_find_their_records(serves_all: Any, tools: PubMedTools, hits: Hits) -> None:
