@@ -23,11 +23,14 @@ from literature_agent.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from literature_agent.durable.batch import Batch, Progress
+    from literature_agent.durable.book import RunBook
     from literature_agent.settings import Settings
 
 FAILED, PARTIAL = 1, 3
 _TELL_S = 30.0
 _TELL_TERMINAL_S = 2.0
+_LOOK_S = 15.0
+"""So long nobody may be there to work before it is said: workers take a moment to start."""
 
 
 def batch(
@@ -85,12 +88,12 @@ def batch(
         screen.note(opened.note)
         budget = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
         with (
-            _opened(settings, questions, out, queue, model, budget, batch_cost, retries) as batch,
+            _opened(settings, questions, out, queue, model, budget, batch_cost, retries) as (book, batch),
             _workers(settings, queue, concurrency, workers, screen) as watch,
         ):
             # With its one worker in this process, the engine says that the database is away.
             say = _silent if workers == 1 else screen.note
-            batch.run(stop, tell=_teller(screen), watch=watch, say=say)
+            batch.run(stop, tell=_teller(screen, book), watch=watch, say=say)
         write_letters(letters_file(out), list(batch.dead.values()))
     done = batch.progress
     screen.note(f"{done.sentence()}. Answers: {out}.")
@@ -115,7 +118,7 @@ def _opened(
     budget: dict[str, Any],
     batch_cost: float | None,
     retries: int,
-) -> Iterator[Batch]:
+) -> Iterator[tuple[RunBook, Batch]]:
     from literature_agent.agents.models import EXTRACTIVE, resolve_model
     from literature_agent.durable.batch import Batch, BatchLimits, batch_id
     from literature_agent.durable.book import open_book
@@ -127,14 +130,17 @@ def _opened(
     results = Results(out)
     read = read_questions(questions, Budget(**{name: value for name, value in budget.items() if value is not None}))
     with open_book(settings) as book:
-        yield Batch(
-            client=book.client,
-            name=batch_id(out),
-            queue=queue,
-            questions=read,
-            results=results,
-            model=named,
-            limits=BatchLimits(max_cost_usd=batch_cost, retries=retries),
+        yield (
+            book,
+            Batch(
+                client=book.client,
+                name=batch_id(out),
+                queue=queue,
+                questions=read,
+                results=results,
+                model=named,
+                limits=BatchLimits(max_cost_usd=batch_cost, retries=retries),
+            ),
         )
 
 
@@ -198,15 +204,23 @@ def _silent(sentence: str) -> None:
     return
 
 
-def _teller(screen: Screen) -> Callable[[Progress], None]:
-    """Says how far the batch is, now and then."""
+def _teller(screen: Screen, book: RunBook) -> Callable[[Progress], None]:
+    """Says how far the batch is, now and then, and what waits for a worker that is not there."""
     every = _TELL_TERMINAL_S if sys.stderr.isatty() else _TELL_S
-    said = [time.monotonic()]
+    said, looked, stranded = [time.monotonic()], [time.monotonic()], [list[str]()]
 
     def tell(progress: Progress) -> None:
-        if time.monotonic() - said[0] >= every:
-            said[0] = time.monotonic()
+        now = time.monotonic()
+        if now - said[0] >= every:
+            said[0] = now
             screen.note(progress.sentence())
+        if now - looked[0] >= _LOOK_S:
+            looked[0] = now
+            sentences = book.health().sentences()[1:]
+            if sentences != stranded[0]:
+                stranded[0] = sentences
+                for sentence in sentences:
+                    screen.note(sentence)
 
     return tell
 

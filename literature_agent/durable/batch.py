@@ -20,7 +20,7 @@ from typing import Any
 import sqlalchemy as sa
 from dbos import DBOSClient
 
-from literature_agent.durable.engine import APP, AWAY, VERSION, is_away
+from literature_agent.durable.engine import APP, VERSION, away, is_away
 from literature_agent.durable.records import RecordRefused, check_schema, not_recorded
 from literature_agent.durable.runs import RUN_WORKFLOW, Job
 from literature_agent.durable.tables import BatchQuestion, Results
@@ -32,6 +32,7 @@ _CHUNK = 20
 _CLOCKS_DIFFER_S = 120.0
 _AWAY_S = 1.0
 """Between two looks at a database that is away."""
+_NOT_BEGUN = ("ENQUEUED", "DELAYED")
 _ENDED = ("SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED")
 
 
@@ -175,7 +176,7 @@ class Batch:
         Raises:
             LiteratureError: what `watch` raised, or the file of results or the database can't be written.
         """
-        opened = away = False
+        opened = was_away = False
         while not stop.is_set():
             watch()
             try:
@@ -184,20 +185,20 @@ class Batch:
                     opened = True
                 self._ask()
                 self._collect()
+                self.progress.waiting = len(self._asked)
+                self.meter.depth(len(self._asked))
+                tell(self.progress)
             except sa.exc.DBAPIError as refused:
                 if not is_away(refused):
                     raise not_recorded(refused) from None
-                if not away:
-                    say(AWAY)
-                away = True
+                if not was_away:
+                    say(away(str(refused.orig)))
+                was_away = True
                 stop.wait(max(every_s, _AWAY_S))
                 continue
-            if away:
+            if was_away:
                 say("The database of durable runs answers again.")
-                away = False
-            self.progress.waiting = len(self._asked)
-            self.meter.depth(len(self._asked))
-            tell(self.progress)
+                was_away = False
             if not self._todo and not self._asked:
                 return
             stop.wait(every_s)
@@ -223,6 +224,10 @@ class Batch:
             if question.key in answered:
                 continue
             last = newest.get(question.key)
+            if last is not None and last.status in _NOT_BEGUN and last.app_version != self.version:
+                # Nobody has begun it, and there may be no worker of the version that asked.
+                self.client.cancel_workflows([last.workflow_id])
+                last = None
             if last is not None and (last.status == "SUCCESS" or last.status not in _ENDED):
                 self._asked[last.workflow_id] = question
             else:

@@ -68,6 +68,8 @@ class Health:
     """Version of the code -> workers that live."""
     waiting: Mapping[str, int]
     """Version of the code -> questions that wait for a worker of it."""
+    left: Mapping[str, int]
+    """Version of the code -> questions whose worker is gone, and that another worker of it takes up."""
     running: int
     interrupted: int
     """Runs whose process is gone: workers take them up, `resume` does for a single run."""
@@ -75,7 +77,8 @@ class Health:
     @property
     def stranded(self) -> dict[str, int]:
         """Questions that no living worker can take, by version."""
-        return {version: number for version, number in self.waiting.items() if not self.workers.get(version)}
+        all_of_them = Counter(self.waiting) + Counter(self.left)
+        return {version: number for version, number in all_of_them.items() if not self.workers.get(version)}
 
     def sentences(self) -> list[str]:
         """The state in words."""
@@ -87,7 +90,7 @@ class Health:
             others = ", ".join(sorted(self.workers)) or "none"
             said.append(
                 f"{number} questions wait for a worker of version {version}; those at work: {others}. "
-                "Start a worker of that version, or ask them again with this one."
+                "Start a worker of that version, or give their batch again, once `runs cancel` has ended those begun."
             )
         return said
 
@@ -163,9 +166,13 @@ class RunBook:
         )
         pending = self.client.list_workflows(status="PENDING", load_input=False, load_output=False)
         alive = {executor: is_alive(self._engine, executor) for executor in {one.executor_id for one in pending}}
+        left = Counter(
+            one.app_version or VERSION for one in pending if one.queue_name is not None and not alive[one.executor_id]
+        )
         return Health(
             workers=living(self._engine),
             waiting=dict(waiting),
+            left=dict(left),
             running=sum(alive[one.executor_id] for one in pending),
             interrupted=sum(not alive[one.executor_id] for one in pending),
         )

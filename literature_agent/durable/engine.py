@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +33,10 @@ _LOCKED_S = 30
 _SAY_AGAIN_S = 60.0
 
 
-AWAY = "The database of durable runs does not answer; everything waits for it, and nothing recorded is lost."
+def away(why: str) -> str:
+    """What people are told while the database is away; `why` as it or its driver says, in the first line."""
+    first = re.sub(r"^\([\w.]+\) ", "", why.strip().partition("\n")[0])[:200].rstrip(". ")
+    return f"The database of durable runs does not answer ({first}); everything waits, and nothing recorded is lost."
 
 
 @contextmanager
@@ -212,4 +216,5 @@ class _InWords(logging.Handler):
         if "Database connection" not in record.getMessage() or time.monotonic() - self._said < _SAY_AGAIN_S:
             return
         self._said = time.monotonic()
-        logging.getLogger("literature_agent").warning(AWAY)
+        _, _, why = record.getMessage().partition("failed: ")
+        logging.getLogger("literature_agent").warning(away(why.partition(". Retrying in ")[0]))

@@ -21,7 +21,7 @@ from literature_agent.durable.batch import Batch, BatchLimits, letters_file, wri
 from literature_agent.durable.book import open_book
 from literature_agent.durable.tables import Results, read_questions
 from literature_agent.durable.worker import working
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, LiteratureError
 from literature_agent.outputs import Budget
 from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings
@@ -166,6 +166,74 @@ def test_a_budget_that_can_not_be_kept_ends_the_batch_after_one_question(
     batch = run_batch(at(None), questions, out, paid_reply(None), BatchLimits(max_cost_usd=5))
     assert [row["id"] for row in lines(out)] == ["a"]
     assert "price of the model is not known" in batch.dead["b"].error.message
+
+
+def test_what_has_priority_is_asked_before_what_waits_longer(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if len(messages) == 1:
+            asked.append(str(messages[0].parts[-1]))
+        return short_reply(messages, info)
+
+    settings, batches = at(None), list[Batch]()
+    with open_book(settings) as book:
+        for name, priority in (("patient", 5), ("urgent", 1), ("idle", 9)):
+            file = tmp_path / f"{name}.jsonl"
+            row = {"id": "a", "question": f"{name}?", "sources": ["pubmed"], "priority": priority}
+            file.write_text(json.dumps(row), encoding="utf-8")
+            results = Results(tmp_path / f"{name}.csv")
+            batch = Batch(book.client, name, "q", read_questions(file, Budget()), results, "short")
+            batch._open()
+            batch._ask()
+            batches.append(batch)
+        with working(settings, "q", concurrency=1, models={"short": FunctionModel(reply)}, poll_s=0.05):
+            for batch in batches:
+                batch.run(threading.Event(), every_s=0.05)
+    order = [name for text in asked for name in ("patient", "urgent", "idle") if name in text]
+    assert order == ["urgent", "patient", "idle"]
+
+
+def test_results_that_can_not_be_written_are_kept_in_the_database(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    asked = list[list[ModelMessage]]()
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append(messages)
+        out.mkdir(exist_ok=True)
+        return short_reply(messages, info)
+
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text('{"id": "a", "question": "One?", "sources": ["pubmed"]}\n', encoding="utf-8")
+    with pytest.raises(LiteratureError, match="The results can't be written: Is a directory") as refused:
+        run_batch(at(None), questions, out, reply)
+    assert "every answer is kept in the database" in refused.value.recovery
+    out.rmdir()
+    run_batch(at(None), questions, out, reply)
+    assert [row["id"] for row in lines(out)] == ["a"]
+    assert len(asked) == 2
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_row_costs_that_row_only(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    Results(out).add([{**ROW, "id": "a"}])
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (out.stat().st_size + 10, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            Results(out).add([{**ROW, "id": "b"}])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
+        lines(out)
+    results = Results(out)
+    assert results.keys == {"a"}
+    results.add([{**ROW, "id": "b"}])
+    assert [row["id"] for row in lines(out)] == ["a", "b"]
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import threading
 import time
@@ -22,7 +23,7 @@ from evals.postgres import running_postgres
 from literature_agent.durable import DatabaseError, open_engine
 from literature_agent.durable.batch import Batch
 from literature_agent.durable.book import open_book
-from literature_agent.durable.engine import AWAY, VERSION, engine_of
+from literature_agent.durable.engine import VERSION, engine_of
 from literature_agent.durable.single import resume
 from literature_agent.durable.tables import Results, read_questions
 from literature_agent.durable.worker import working
@@ -72,6 +73,12 @@ def test_a_run_of_another_version_is_left_alone_and_its_worker_named(
         [said] = book.health().sentences()[1:]
         assert f"1 questions wait for a worker of version {VERSION}; those at work: newer." in said
         assert book.line("b/a/1").state == "waiting"
+        # The same command with the newer code asks it anew: nobody had begun it.
+        results = Results(tmp_path / "out.jsonl")
+        newer = Batch(book.client, "b", "q", read, results, "short", version="newer")
+        newer.run(threading.Event(), every_s=0.05)
+        assert results.keys == {"a"}
+        assert [line.state for line in book.lines()] == ["done", "cancelled"]
     with pytest.raises(ConfigurationError, match="was begun by"):
         _as_version(settings, tmp_path, "b/a/1")
 
@@ -152,7 +159,9 @@ def test_a_server_that_stops_in_the_middle_of_a_batch_is_waited_for(
     assert Results(out).keys == {"0", "1", "2"}
     # No request was sent again: what was on its way when the server went was recorded when it came back.
     assert list(asked.values()) == [2, 2, 2]
-    assert said == [AWAY, "The database of durable runs answers again."]
+    assert len(said) == 2
+    assert re.fullmatch(r"The database of durable runs does not answer \(.+\); everything waits, .+ is lost\.", said[0])
+    assert said[1] == "The database of durable runs answers again."
 
 
 def test_a_worker_that_was_cut_off_does_not_take_those_for_dead_that_were_too(tmp_path: Path) -> None:
