@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import RunContext, ToolFailed
-from pydantic_ai.durable_exec import BaseDurabilityCapability
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.usage import RunUsage, UsageLimits
 
@@ -29,6 +28,9 @@ def is_durable(ctx: RunContext[Any]) -> bool:
     """Whether the run behind `ctx` is a durable one, so that what its tools do must be recorded."""
     if ctx.agent is None:
         return False
+    # Slow to load, and of use only to a parent.
+    from pydantic_ai.durable_exec import BaseDurabilityCapability
+
     found: BaseDurabilityCapability[Any] | None = BaseDurabilityCapability.from_agent(ctx.agent)
     return found is not None and found.in_durable_context
 

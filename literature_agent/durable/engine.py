@@ -28,6 +28,7 @@ VERSION = f"{APP}-records-{SCHEMA}"
 """Names the code that may take up a run: runs are resumed by workers whose steps are the same."""
 SCHEMA_NAME = "literature_agent"
 _CONNECT_S = 5
+_LISTEN_S = 0.1
 _LOCKED_S = 30
 """As long as the engine itself waits for others that write to the same SQLite file."""
 _SAY_AGAIN_S = 60.0
@@ -79,6 +80,8 @@ def open_engine(
         "log_level": "WARNING",
         "enable_otlp": False,
         "use_listen_notify": False,
+        # Only the end waits for it: a second, were it left alone.
+        "notification_listener_polling_interval_sec": _LISTEN_S,
         # A lost connection is found out by what is asked next, and that is asked again: asking before each is one more
         # way to the database and back, twice for each step.
         "db_engine_kwargs": {"pool_pre_ping": False},

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from dbos import DBOS
 from pydantic_ai.models import Model
 
+from literature_agent.durable.book import open_book
 from literature_agent.durable.engine import VERSION, open_engine
 from literature_agent.durable.runs import DurableRuns
 from literature_agent.durable.workers import BEAT_S, LEASE_S
@@ -39,6 +39,11 @@ def working(
 
     At the end the steps on their way are finished and recorded; what is left of the runs goes to other workers.
     """
+    # Before the engine starts: of a queue that is registered later it learns within a second only.
+    with open_book(settings) as book:
+        book.client.register_queue(
+            queue, worker_concurrency=concurrency, polling_interval_sec=poll_s, on_conflict="always_update"
+        )
     with open_engine(
         settings,
         models=models,
@@ -48,9 +53,6 @@ def working(
         beat_s=beat_s,
         lease_s=lease_s,
     ) as runs:
-        DBOS.register_queue(
-            queue, worker_concurrency=concurrency, polling_interval_sec=poll_s, on_conflict="always_update"
-        )
         try:
             yield runs
         finally:
