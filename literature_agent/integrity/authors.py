@@ -30,16 +30,16 @@ _INITIALS = rf"(?:,?\s?(?:[{UPPER}]\.?[\s-]?){{1,3}}(?![^\W\d_]))"
 _AND = r"(?:,\s?(?:and\s|&\s?)?|\s?[&/]\s?|\s(?:and|et|und|y|e|with)\s)"
 _NAMES = rf"{_NAME}{_INITIALS}?(?:{_AND}{_NAME}{_INITIALS}?){{0,4}}"
 
-_NAMES_BEFORE = re.compile(rf"(?P<names>{_NAMES})(?P<joint>(?:\s?{SIGNS}{{1,2}})?\s?[(\[]?\s?)$")
+_NAMES_BEFORE = re.compile(rf"(?P<names>{_NAMES})(?P<joint>\s?(?:[^\w\s]|_){{0,3}}\s?[^\w\s]{{0,2}}\s?)$")
 _BY_BEFORE_YEAR = re.compile(rf"\bby\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES}),?\s(?:back\s)?in\s$")
 _POSSESSIVE_BEFORE = re.compile(rf"(?P<names>{_NAME})'s?\s?\(?$")
 # `Smith (in press, 2024)`: what stands between name and year says nothing of either.
 _STATE_OF_PAPER = re.compile(
     r"(?:in\spress|in\spreparation|forthcoming|submitted|accepted|unpublished(?:\sdata)?|preprint|personal\scommunication"
-    r"|\bcirca|\bca?\.|\bdated|(?:\bfirst\s)?\b(?:published|posted|e-?pub|online)(?:\s(?:online|ahead\sof\sprint))?(?:\sin)?),?\s?$",
+    r"|\bcirca|\bca?\.|\b(?:the\s)?year|\bdated|(?:\bfirst\s)?\b(?:published|posted|e-?pub|online)(?:\s(?:online|ahead\sof\sprint))?(?:\sin)?),?\s?$",
     re.I,
 )
-_LAST_WORD = re.compile(r"([^\W\d_][^\W\d_'’.-]*)(?:['’]s?)?[\s,.;:(\[/_|+~=*#@&'^\\-]{0,4}$")
+_LAST_WORD = re.compile(r"([^\W\d_][^\W\d_'’.-]*)(?:['’]s?)?[\W_]{0,6}$")
 
 _STUDY = (
     r"(?:trial|study|studies|paper|article|report|review|cohort|meta-analysis|analysis|survey|experiment|work|publication"
@@ -53,19 +53,33 @@ _SAID = (
 )
 _NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_STUDY}\b")
 _STUDY_OF = re.compile(rf"(?P<names>{_NAMES})\s(?P<study>{_STUDY})\s?(?:\s(?:of|from|in|published\sin)\s|[(\[])$")
+# `Smith's work from 2020`, `the work of Smith from 2020`.
+_OWN_STUDY_OF = re.compile(
+    rf"(?P<names>{_NAME})'s?\s(?:[a-z-]{{1,16}}\s){{0,2}}{_STUDY}\s?(?:\s(?:of|from|in|published\sin)\s|[(\[])$"
+    rf"|\b{_STUDY}\s(?:of|by)\s(?P<by>{_NAMES}),?\s(?:of|from|in|published\sin)\s$"
+)
 _STUDY_THEN_SAID = re.compile(rf"\s{_STUDY},\s(?P<names>{_NAMES})\s(?:\w+ly\s|also\s)?{_SAID}\b")
 _BRACKETED_AFTER = re.compile(rf"\s?[(\[](?P<names>{_NAMES})[)\],;]")
 _JOINED_AFTER = re.compile(rf"(?!,){SIGNS}{{1,2}}(?P<names>{_NAMES})(?![^\W_])")
+_FROM_AFTER = re.compile(rf"\s{_STUDY}\sfrom\s(?P<names>{_NAMES})")
 _BY_AFTER = re.compile(rf"[,)\]]?\s(?:[a-z-]{{1,20}}\s){{0,4}}by\s(?:(?:Dr|Prof|Professor)\.?\s)?(?P<names>{_NAMES})")
-_SAID_AFTER = re.compile(rf",?\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_SAID}\b")
+_ALREADY = r"(?:(?:had|has|have|first|also|already|later|then)\s){0,2}"
+_SAID_AFTER = re.compile(rf",?\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_ALREADY}{_SAID}\b")
+# `Smith first showed it in 2020`, `as Smith put it in 2020`: only of names that everybody has.
+_SAID_IN = re.compile(
+    rf"(?P<name>{CAPITALISED}),?\s(?:[a-z]{{2,12}}\s){{0,2}}?(?:{_SAID}|put|writing|states?|stated|claim(?:s|ed)?)\b"
+    r"[^.;:()]{0,40}\bin\s$"
+    rf"|(?P<alone>{CAPITALISED}),?\sin\s$"
+)
 
 _ET_AL = re.compile(
-    r"\b(?:et|(?<=\s)and)\.?[\s_-]?(?:al(?:ii|iae|ia)?|coll)(?![^\W\d_])\.?|&\s?al\b\.?|(?<=_)etal(?![^\W\d_])", re.I
+    r"\b(?:et|(?<=\s)and)\.?[\s_-]?(?:al(?:ii|iae|ia)?|coll)(?![^\W\d_])\.?|&\s?al\b\.?|(?<=_)etal(?![^\W\d_])|(?<=[A-Za-z])\s?等",
+    re.I,
 )
 _YEAR_NEAR = r"(?:1[89]\d\d|20[0-3]\d)"
 # In the tongues whose answers name authors so; what may also be another word needs its year.
 _AND_OTHERS = re.compile(
-    r"\s(?:and|&|with)\s(?:(?:his|her|their|the)\s)?(?:colleagues?|co-?workers?|co-?authors?|associates|collaborators"
+    r"\s(?:and|&|with|plus)\s(?:(?:his|her|their|the)\s)?(?:colleagues?|team|co-?workers?|co-?authors?|associates|collaborators"
     r"|co-?investigators)\b"
     r"|\s(?:und\s(?:Mitarbeiter(?:innen)?|Mitarb\.?|Kolleg(?:en|innen)|Koautoren)|u\.\s?Mitarb\.?"
     r"|[ey]\s(?:colleghi|collaboratori|colaboradores|colegas|cols?)\b\.?|et\s(?:coll[eè]gues|collaborateurs)"
@@ -73,16 +87,16 @@ _AND_OTHERS = re.compile(
     r"|og\s(?:kolleger|medarbejdere|medarbeidere)|en\scollega'?s|dan\srekan|ja\s(?:kollegat|työtoverit)|és\s(?:mtsai|munkatársai)"
     r"|v[aà]\scộng\ssự)(?![^\W_])\.?"
     rf"|\s(?:and\sothers|&\sco\b\.?|u\.\s?a\.|e\.\s?a\.|m\.\s?fl\.|med\sfler|dkk\b\.?|y\sotros|e\saltri|e\soutros|et\sautres|und\sandere)"
-    rf"(?=[\s,]?\s?[(\[]?{_YEAR_NEAR})|\s&\sco\b\.?",
+    rf"(?=[\s,]?\s?[(\[]?{_YEAR_NEAR}(?!\s\w))|\s&\sco\b\.?(?!\s(?:were|are|was)\b)",
     re.I,
 )
 # Names that begin with no capital, with "and others" or a family name that everybody has.
 _CJK = re.compile(
-    rf"(?:[㐀-鿿々]{{1,4}}\s?(?:ら|他|氏|等人?|们|們|和同事|及其同事)|(?:{SURNAMES_CJK})(?:\s?(?:らは|らが|らの|らによ|등|외))?|[가-힣]{{1,4}}\s?(?:등|외))"
+    rf"(?:[㐀-鿿々]{{1,4}}\s?(?:ら|他|氏|等人|们|們|和同事|及其同事)|(?:{SURNAMES_CJK})(?:\s?(?:等|らは|らが|らの|らによ|등|외))?|[가-힣]{{1,4}}\s?(?:등|외))"
     rf"\s?(?:,|\s)?[(\[]?\s?{_YEAR_NEAR}(?!\d)\s?年?[)\]]?"
 )
 _CYRILLIC = re.compile(
-    rf"(?<![^\W_])[А-ЯЁІЇЄ][а-яёіїє]{{1,30}}(?:\s[А-ЯЁ]\.\s?[А-ЯЁ]?\.?)?(?:\s(?:и|і|та)\s[А-ЯЁІЇЄ][а-яёіїє]{{1,30}})?,?\s?[(\[]?{_YEAR_NEAR}(?=[)\]])"
+    rf"(?<![^\W_])[А-ЯЁІЇЄ][а-яёіїє]{{1,30}}(?<=ов|ев|ёв|ин|ын|ко|юк|ук|ян|ий|зе|ва|на|ая|ли)(?:\s[А-ЯЁ]\.\s?[А-ЯЁ]?\.?)?(?:\s(?:и|і|та)\s[А-ЯЁІЇЄ][а-яёіїє]{{1,30}})?,?\s?[(\[]?{_YEAR_NEAR}(?=[)\]])"
 )
 _NAMES_AT_END = re.compile(rf"(?P<names>{_NAMES})[,\s]*$")
 _YEAR_BEHIND = re.compile(r"[\s,.;]{0,3}[(\[]?\s?(?:1[89]\d\d|20[0-3]\d)[a-f]?\s?[)\]]?")
@@ -99,10 +113,12 @@ def author_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit
     """Authors with one of the `years`, or named as authors, left to right within each pattern; hits may overlap."""
     yield from _others(text)
     for year in years:
-        if year.how in ("joined", "glued") and (key := _key_of(text, year, known)) is not None:
-            yield Hit("author-year", key, year.end)
+        key = _KEY_BEFORE.search(text, max(0, year.start - 60), year.start) if year.how in ("joined", "glued") else None
+        if key is not None:
+            if _is_key(text, key, year, known):
+                yield Hit("author-year", key.start(), year.end)
             continue
-        yield from _named_before(text, year)
+        yield from _named_before(text, year, known)
         yield from _named_after(text, year)
     for match in _SHORT_KEY.finditer(text):
         if _is_surname(match["name"], known):
@@ -117,6 +133,7 @@ _KEY_BEFORE = re.compile(
 # Names of variants, probes, tools and data sets grow together with numbers, too.
 _GLUED_TO_NUMBERS = words(
     """
+    ala arg asn asp cys gln glu gly his ile leu lys met phe pro ser thr trp tyr val ter sec
     mir let rs cg loc chr exp gse gsm srr hsa ver version data cohort icd dsm covid sars ncov gold tnm figo nhanes gbd
     hits semeval casp mimic mesh umls snomed wave round year fy ad ca to from since until by in of and or the a an pre
     post mid early late circa
@@ -124,29 +141,29 @@ _GLUED_TO_NUMBERS = words(
 )
 
 
-def _key_of(text: str, year: Year, known: Known) -> int | None:
-    """Where the word begins that is an author's name grown together with the year: `smith2020`, `[Okafor_2019]`."""
-    offset = max(0, year.start - 60)
-    found = _KEY_BEFORE.search(text, offset, year.start)
-    if found is None:
-        return None
-    name, joint = found["name"], found["joint"]
-    start = found.start()
+def _is_key(text: str, found: re.Match[str], year: Year, known: Known) -> bool:
+    """Whether a word is an author's name grown together with the year: `smith2020`, `[Okafor_2019]`."""
+    name, joint, start = found["name"], found["joint"], found.start()
     # Strains of viruses have a place before their year: A/Darwin/2021.
-    if text[max(0, start - 1) : start] == "/" and joint.strip() == "/":
-        return None
+    if text[max(0, start - 1) : start] == "/" or bare(name) in _GLUED_TO_NUMBERS:
+        return False
     if _is_surname(name, known, least=2 if name[0].isupper() and not name.isupper() else 4):
-        return start
+        return True
     alone = text[max(0, start - 1) : start] in ("(", "[", "{", "@") or text[max(0, start - 2) : start] in ("; ", ", ")
     alone = alone and text[year.end : year.end + 1] in (")", "]", "}", ";", ",")
     if name[0].isupper():
-        return start if _is_name(name) and not _is_part_of_a_name(text[max(0, start - 40) : start]) else None
+        if bare(name) in WORD_NAMES and not alone:
+            return False
+        return _is_name(name) and not _is_part_of_a_name(text[max(0, start - 40) : start])
+    low = bare(name)
+    # `smith2020cognitive`
+    if not joint and year.end - year.start > 6 and len(low) > 3 and _may_be_family(low):
+        return True
     # In lower case, any word: within brackets of its own, and grown together as words are not.
     if not (found["at"] or alone) or joint not in ("", "_", ":"):
-        return None
-    low = bare(name)
-    if len(low) < 4 or low in _GLUED_TO_NUMBERS or not _may_be_family(low) or low in WORD_NAMES:
-        return None
+        return False
+    if len(low) < 4 or not _may_be_family(low) or low in WORD_NAMES:
+        return False
     return start
 
 
@@ -188,19 +205,41 @@ def _start_of_word(text: str, at: int) -> int:
     return max(0, at - 40) + before.rfind(" ") + 1 if before else at
 
 
-def _named_before(text: str, year: Year) -> Iterator[Hit]:
+def _named_before(text: str, year: Year, known: Known) -> Iterator[Hit]:
     """`Smith (2020)`, `Smith and Jones, 2020`, `Smith J. 2020`, `Smith's 2020 trial`."""
     offset = max(0, year.start - REACH)
     window = _STATE_OF_PAPER.sub("", text[offset : year.start])
+    own = _OWN_STUDY_OF.search(window)
+    if own and _are_names(own["names"] or own["by"]):
+        yield Hit("author-year", offset + own.start(), year.end)
+        return
+    said = _SAID_IN.search(window[-90:]) if window.endswith("in ") else None
+    if said and _is_surname(said["name"] or said["alone"], known, least=3):
+        yield Hit("author-year", year.start - len(window[-90:]) + said.start(), year.end)
+        return
     told = _BY_BEFORE_YEAR.search(window) if window.endswith("in ") else None
     if told and _are_names(told["names"]):
         yield Hit("author-year", offset + told.start("names"), year.end)
+        return
+    if year.how == "range":
+        listed = _NAMES_BEFORE.search(window)
+        if listed and any(_is_surname(part, known, least=3) for part in _JOINTS.split(listed["names"]) if part):
+            yield Hit("author-year", offset + listed.start("names"), year.end)
         return
     study = _STUDY_OF.search(window)
     if study and _are_names(study["names"]):
         # Trials and cohorts have names, too; papers are called after authors.
         surname = any(bare(part) in SURNAMES for part in re.split(r"[\s/&,-]+", study["names"]))
-        if surname or study["study"] in ("paper", "article", "report", "publication", "group", "team"):
+        if surname or study["study"] in (
+            "paper",
+            "article",
+            "report",
+            "publication",
+            "group",
+            "team",
+            "lab",
+            "laboratory",
+        ):
             yield Hit("author-year", offset + study.start("names"), year.end)
             return
     last = _LAST_WORD.search(window[-50:])
@@ -216,8 +255,8 @@ def _named_before(text: str, year: Year) -> Iterator[Hit]:
     if found is None:
         return
     names, joint = found["names"], found["joint"]
-    opened = joint[-1:] in ("(", "[") and joint != ""
-    if opened and not re.match(r"\s?[)\];,:]", text[year.end : year.end + 2]):
+    opened = re.search(r"[(\[{<]", joint) is not None
+    if opened and not re.match(r"\s?[)\]};,:>]", text[year.end : year.end + 2]):
         return
     several = bool(_JOINTS.search(names))
     if not _are_names(names, each=not several):
@@ -225,7 +264,11 @@ def _named_before(text: str, year: Year) -> Iterator[Hit]:
     before = window[: found.start()]
     if not several and _is_part_of_a_name(before):
         return
-    if not several and not opened and _OF_A_STANDARD.match(text, year.end) and bare(names) not in SURNAMES:
+    standard = None if several or opened else _OF_A_STANDARD.match(text, year.end)
+    if standard and (standard["strict"] or bare(names) not in SURNAMES):
+        return
+    # "Brown 2011 fat": words that are names, too, need a sign that the year ends something.
+    if not several and not joint.strip() and bare(names) in WORD_NAMES and not _ENDS.match(text, year.end):
         return
     yield Hit(
         "author-year",
@@ -236,9 +279,11 @@ def _named_before(text: str, year: Year) -> Iterator[Hit]:
 
 # `the McDonald 2017 criteria`: what is named after somebody is no citation of him.
 _OF_A_STANDARD = re.compile(
-    r"\s(?:[a-z-]{1,16}\s)?(?:criteri(?:a|on)|classifications?|definitions?|consensus|scores?|scales?|standards?|staging|systems?"
-    r"|grading|nomenclature|declaration|budget|agenda|strategy|programmes?|guidelines?|recommendations?|categories)\b"
+    r"\s(?:[a-z-]{1,16}\s)?(?:(?P<strict>criteri(?:a|on)|classifications?|staging|grad(?:es?|ing)|stages?|schemes?|nomenclature)"
+    r"|definitions?|consensus|scores?|scales?|standards?|systems?|declaration|budget|agenda|strategy|programmes?|guidelines?"
+    r"|recommendations?|categories)\b"
 )
+_ENDS = re.compile(rf"\s?(?:[,.;:)\]]|$)|\s{_SAID}\b|\s{_STUDY}\b")
 
 
 def _named_after(text: str, year: Year) -> Iterator[Hit]:
@@ -249,9 +294,13 @@ def _named_after(text: str, year: Year) -> Iterator[Hit]:
         if found and _are_names(found["names"]):
             yield Hit("author-year", year.start, year.end + found.end("names"))
             return
+    found = _FROM_AFTER.match(window)
+    if found and any(bare(part) in SURNAMES for part in re.split(r"[\s/&,-]+", found["names"])):
+        yield Hit("author-year", year.start, year.end + found.end("names"))
     found = _JOINED_AFTER.match(window)
     if found and _are_names(found["names"]):
-        alone = (
+        told = re.match(rf"\s(?:{_STUDY}|{_SAID})\b", window[found.end() :]) is not None
+        alone = told or (
             text[max(0, year.start - 1) : year.start] in ("(", "[") and window[found.end() : found.end() + 1] in ")],;"
         )
         if alone or any(bare(part) in SURNAMES for part in re.split(r"[\s/&,-]+", found["names"])):
@@ -284,7 +333,9 @@ def _is_name(name: str) -> bool:
         return False
     last = found[-1]
     low = bare(last)
-    if last.isupper() or not _may_be_family(low):
+    if last.isupper():
+        return len(low) > 4 and low in SURNAMES
+    if not _may_be_family(low) or any(len(part) > 3 and part in NOT_NAMES for part in low.split("-")):
         return False
     if re.match(rf"[{UPPER}]{{2}}", last):
         return False
@@ -333,6 +384,7 @@ _STRICTLY_THEN_YEAR = re.compile(
 )
 _YEAR_THEN = re.compile(rf"(?<!\d)(?:1[89]\d\d|20[0-3]\d)(?:[)\],]?\s(?:[a-z-]{{1,14}}\s){{0,4}}|(?!,){SIGNS}{{1,2}})$")
 _INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
+_INITIALS_IN_FRONT = re.compile(rf"(?<![^\W_])((?:[{UPPER}]\.\s?-?){{1,4}})\s?$")
 _SAID_BEHIND = re.compile(rf"(?:-led|-style)?\s(?:{_SAID}|{_STUDY})\b|'s?\s(?:\w+\s)?{_STUDY}\b")
 _BY_BEFORE = re.compile(r"\b(?:by|see|cf\.?|per|according\sto|in\sthe\swork\sof|led\sby)\s$", re.I)
 
@@ -389,6 +441,10 @@ def _as_author(word: str, spelled: str, people: list[Person], before: str, behin
             len(written) > 1 or not common
         ):
             return 0, initials.end()
+    if (letters := _INITIALS_IN_FRONT.search(before)) and any(
+        person.initials and bare(re.sub(r"\W", "", letters.group(1))) == person.initials for person in people
+    ):
+        return len(letters.group()), 0
     given = re.search(r"([^\W\d_]+)\s$", before)
     if given and any(person.given and bare(given.group(1)) == person.given for person in people):
         return len(given.group()), 0

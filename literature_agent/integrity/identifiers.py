@@ -17,8 +17,8 @@ from literature_agent.integrity.vocabulary import words
 from literature_agent.registry import find_references
 from literature_agent.registry.references import is_key, normalise_key
 
-_DOT = r"(?:\s?\^?(?:\.|\[\.\]|\(\.\)|\{\.\}|[\[({]?\s?\bdot\b\s?[\])}]?)\s?\^?)"
-_SLASH = r"(?:\s?(?:/|[\[({]/[\])}]|[\[({]?\s?\bslash\b\s?[\])}]?)\s?)"
+_DOT = r"(?:\s?\^?(?:\.|\[\.\]|\(\.\)|\{\.\}|[\[({]?\s?\b(?:dot|point)\b\s?[\])}]?)\s?\^?)"
+_SLASH = r"(?:\s?(?:[/\\|]|[\[({]/[\])}]|[\[({]?\s?\bslash\b\s?[\])}]?)\s?)"
 _DOMAINS = "com|org|net|gov|edu|int|info|io|eu|ac\\.uk|co\\.uk|nhs\\.uk|gov\\.uk|org\\.uk"
 _COUNTRIES = "de|fr|nl|ch|au|ca|jp|cn|in|br|se|no|dk|fi|it|es|at|be|pl|uk|us|me|ly|gl"
 
@@ -43,7 +43,7 @@ def _spelled(label: str) -> str:
 # so that such a word may stand glued to the digits.
 _WORD_OF_NUMBER = (
     r"(?:is|was|no|nos|nr|nro|num|number|numbers|numero|n|n\.?[°o]|id|ids|ui|identifier|record|entry|accession|article"
-    r"|code|registration|registered|registry|register)(?![^\W\d_])"
+    r"|code|registration|registered|registry|register|preprint|paper|study|trial)(?![^\W\d_])"
 )
 _TO = rf"\s?(?:[^\w\s]|_){{0,3}}\s?(?:{_WORD_OF_NUMBER}\s?(?:[^\w\s]|_){{0,3}}\s?){{0,3}}"
 _DIGIT_IN_WORDS = r"(?:zero|oh|nought|one|two|three|four|five|six|seven|eight|nine|double|triple)"
@@ -69,11 +69,23 @@ _LOOSE = (
             \s?(?=\S{{0,60}}\d)[^\s\"<>|]+""",
     ),
     _is("doi", "doi", rf"\b(?:dx{_DOT})?doi{_DOT}org\b(?:{_SLASH}\S{{0,200}})?"),
-    _is("doi", "10|1 0", rf"(?<![\d.,])1\s?0{_DOT}(?:\d\s?){{4,9}}(?:\.\d+){{0,5}}{_SLASH}[^\s\"<>|]+"),
+    _is(
+        "doi",
+        "10|1 0|1o|lo|i0|ten",
+        rf"(?<![\w.,])(?:[1lI]\s?[0O]|ten){_DOT}(?:\d\s?){{4,9}}(?:\.\d+){{0,5}}{_SLASH}[^\s\"<>|]+",
+    ),
+    _is("doi", "10,", r"(?<![\w.,])10,\d{4,9}/(?=[a-z])[^\s\"<>|]+"),
     _is("doi", "ten ", r"\bten\s(?:dot|point)\s(?:\w{1,20}\s){1,9}?slash\b\s?\S*"),
     # Publishers' own numbers, which are most of a DOI.
     _is("doi", "s0|s1|s2|s3|s4|s5|s6|s7|s8|s9", r"\bS\d{4}-?\d{3}[\dX]\(?\d{2}\)?\d{5}-?[\dX]\b", 0),
     _is("doi", "nejm|s4", r"\bNEJM[a-z]{1,5}\d{6,8}\b | \bs4\d{4}-\d{3}-\d{4,5}-[\dxyz]\b", 0),
+    _is(
+        "doi",
+        "journal.p|jama|science.|bmj.|jco.|.1|.20|annurev",
+        r"""\bjournal\.p[a-z]{3}\.\d{7}\b | \bjama[a-z]{0,20}\.20\d\d\.\d{3,6}\b | \bscience\.[a-z]{2,3}\d{4}\b
+            | \bbmj\.[a-z]\d{3,5}\b | \b[a-z]\.[a-z]{2,12}\.20\d\d\.\d\d\.\d{3}\b | \bJCO\.(?:20)?\d\d\.\d\d\.\d{4,5}\b
+            | \b[a-z]{3,14}\.\d{3,5}-\d\d\.20\d\d\b | \b[a-z]{6,24}\.1\d\d\.\d{6}\b""",
+    ),
     _is("doi", "20", r"\b20\d\d\.[01]\d\.[0-3]\d\.\d{6,8}(?:v\d+)?\b"),
     _is("pmid", "pm|p m|p.m|p-m", rf"(?<![^\W_]){_spelled('pmid')}s?{_TO}{_number(1, 10)}"),
     _is(
@@ -100,7 +112,7 @@ _LOOSE = (
         "ct|c t|c.t|c-t",
         rf"(?<![A-Za-z0-9]){_spelled('nct')}(?:[\s.-]?{_spelled('id')})?{_TO}{_number(6, 10)}",
     ),
-    _is("nct", "trials", rf"\bclinical\s?trials[\s.]?gov{_TO}(?:NCT{_TO})?{_number(8, 8)}"),
+    _is("nct", "trials", rf"\bclinical\s?trials(?:[\s.]?gov)?{_TO}(?:NCT{_TO})?{_number(8, 8)}"),
     _is("isrctn", "sr|s r|s.r|s-r", rf"(?<![A-Za-z0-9]){_spelled('isrctn')}{_TO}{_number(6, 10)}"),
     _is("eudract", "eu", rf"\b(?:EudraCT|EUCTR|EU[\s-]CT){_TO}\d{{4}}[-\s]?\d{{6}}[-\s]?\d{{2}}(?!\d)"),
     _is("eudract", "-", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d|-[A-Z]{2})?(?![\d-])"),
@@ -116,9 +128,11 @@ _LOOSE = (
     _is("nbk", "bookshelf", rf"\bBookshelf{_TO}(?:NBK{_TO})?\d{{4,}}"),
     _is(
         "registry",
-        "drks|ctr|umin|jrct|kct|ctri|rbr|ntr|jprn-|crd|isbn|issn|irct|prospero|japic|rpcec",
+        "drks|ctr|umin|jrct|kct|ctri|rbr|ntr|jprn-|crd|isbn|issn|irct|prospero|japic|rpcec|inplasy|u1111|nl",
         rf"""(?<![^\W_])(?:(?:ChiCTR(?:-[A-Z]{{2,4}})?|DRKS|ACTRN|ANZCTR|UMIN(?:-CTR)?|jRCTs?|KCT|IRCT|PACTR|TCTR|SLCTR|RPCEC
-              |JapicCTI){_TO}\d(?:[\s_-]?\d){{6,15}}(?!\d)\w{{0,4}}
+              |JapicCTI|INPLASY){_TO}\d(?:[\s/_-]?\d){{5,15}}(?!\d)\w{{0,4}}
+            | U1111-\d{{4}}-\d{{4}} | NL-?OMON\d{{4,6}}
+            | (?:(?<=trial\s)|(?<=register\s)|(?<=registry\s)|(?<=number\s))NL\d{{4,5}}
             | (?:CRD|PROSPERO){_TO}(?:CRD{_TO})?\d(?:[\s_-]?\d){{7,11}}(?!\d)
             | CTRI{_TO}\d{{4}}[/\s_-]\d{{2,3}}[/\s_-]\d{{4,6}} | RBR(?![^\W\d_])[\s:_-]{{1,2}}(?=\w{{0,6}}\d)\w{{6,7}}
             | NTR\s?(?:[^\w\s]|_)?\s?(?:n[or]s?(?![^\W\d_])\.?\s?)?(?!(?:19|20)\d\d\b)\d{{4}} | JPRN-\w+
@@ -131,7 +145,8 @@ _LOOSE = (
             | \bCorpus\s?ID{_TO}\d{{5,10}}\b | \bOpenAlex{_TO}W?\d{{6,11}}\b
             | \bORCID{_TO}\d{{4}}-\d{{4}}-\d{{4}}-\d{{3}}[\dX]\b | \b(?:bio|med)Rxiv{_TO}\d{{6}}\b""",
     ),
-    _is("url", "http|hxxp|ftp", r"\bh(?:tt|xx)ps?\s?:\s?/\s?/\s?\S+ | \bftp://\S+"),
+    _is("url", "http|hxxp|ftp", r"\bh(?:tt|xx)ps?\s?[\[({]?\s?:\s?[\])}]?\s?/\s?/\s?\S+ | \bftp://\S+"),
+    _is("url", "[.]|(.)", rf"\b[\w-]{{2,40}}(?:\[\.\]|\(\.\))(?:[\w-]{{2,40}}(?:\[\.\]|\(\.\)))?(?:{_DOMAINS})\b"),
     _is("url", "www", r"\bwww\s?\.\s?[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}(?:/\S*)?"),
     _is("url", "/", rf"(?<![\w.@-])(?:[A-Z0-9-]{{1,63}}\.){{1,6}}(?:{_DOMAINS}|{_COUNTRIES})(?::\d+)?/[^\s\"<>|]*"),
     _is("url", "@", r"(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Z0-9-]{1,63}\.){1,6}[A-Z]{2,24}\b"),
@@ -164,9 +179,11 @@ _COUNTED = words(
     controls births pregnancies residents inhabitants citizens users veterans members beneficiaries students households
     families records registrations admissions visits prescriptions procedures operations tests samples scans images
     doses cells reads variants genomes snps sequences nucleotides cfu iu units events hours days years person-years
-    patient-years euros dollars pounds usd eur tweets posts messages sheep mice rats animals
+    patient-years counts copies bases molecules particles colonies pixels voxels per euros dollars pounds usd eur
+    tweets posts messages sheep mice rats animals
     """
 )
+_CATALOGUE = re.compile(r"\b(?:catalog(?:ue)?|cat|lot|batch|serial)\W{0,3}(?:(?:no|number)\W{0,3})?$", re.I)
 _NEXT_WORD = re.compile(r"\s([A-Za-z-]+)")
 
 _UNBROKEN = re.compile(r"[^\s\"<>|/]{8,200}")
@@ -182,6 +199,9 @@ def identifiers_in(text: str, known: Known) -> Iterator[Hit]:
     """Identifiers, addresses and broken references in folded `text`, in no order; they may overlap."""
     listed: set[int] = set()
     for found in find_identifiers(text):
+        # No number of PMC is so short: "PMC 12 patients".
+        if found.kind == "pmcid" and " " in text[found.start : found.end] and len(found.value) < 8:
+            continue
         # Every kind of identifier is a kind of leak.
         yield Hit(cast("LeakKind", found.kind), found.start, found.end, found.value)
         if found.kind == "pmid":
@@ -241,6 +261,8 @@ def _endings(text: str, endings: frozenset[str]) -> Iterator[Hit]:
 
 def _counts(text: str, number: re.Match[str]) -> bool:
     before = text[max(0, number.start() - 6) : number.start()]
+    if _CATALOGUE.search(text, max(0, number.start() - 30), number.start()):
+        return True
     if number.group().endswith("0000") or re.search(r"\b[nN]\s?(?:=|of)\s?$", before):
         return True
     at = number.end()

@@ -21,11 +21,15 @@ _PUBLISHED_IN = re.compile(
 )
 _VOLUME = re.compile(
     r"\b(?:19|20)\d\d(?:\s[A-Z][a-z]{2}(?:\s\d{1,2})?)?\s?;\s?\d{1,4}\s?(?:\([\w\s.-]{1,14}\)\s?)?(?::\s?[a-z]?\d+(?:-\w+)?|(?<=\)))"
-    r"|\b\d{1,4}\s?\((?:\d{1,3}(?:-\d+)?|Suppl[\w\s.]{0,8})\)\s?:\s?[a-z]?\d{1,6}(?:\s?-\s?\w?\d+)?"
-    r"|\bvol(?:ume)?\.?\s?\d+\s?,?\s(?:no|issue|pp?|pages?)\.?\s?\d+",
+    r"|\b\d{1,4}\s?\((?:\d{1,5}(?:-\d+)?|Suppl[\w\s.]{0,8})\)\s?:\s?[a-z]?\d{1,6}(?:\s?-\s?\w?\d+)?"
+    r"|\bvol(?:ume)?\.?\s?\d+\s?,?\s(?:(?:no|issue|pp?|pages?)\.?\s?\d+|(?:19|20)\d\d\b)",
     re.I,
 )  # fmt: skip
 _JOINT = re.compile(rf"[\s,.;:]{{0,3}}(?:(?<=\s)in\s|\s?{SIGNS}{{1,2}}\s?)?[(\[]?\s?$")
+# `JAMA, 17 March 2020`
+_DATE_BEFORE = re.compile(
+    r"\s(?:\d{1,2}\.?\s)?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec)[a-z]{0,6}\.?\s(?:\d{1,2},?\s)?$"
+)
 _IN_WORDS = " -/_|+~=*#@&'^\\"
 _SET_OFF = re.compile(r"\s?(?:[;:,.)\]]|$)")
 
@@ -37,6 +41,8 @@ def journal_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hi
     for match in _JOURNAL_THEN_YEAR.finditer(text):
         yield Hit("journal-year", match.start(), match.end())
     for year in years:
+        if year.how == "range":
+            continue
         window = text[max(0, year.start - REACH) : year.start]
         offset = year.start - len(window)
         if (paper := _PAPER_BEFORE.search(window)) is not None:
@@ -53,7 +59,8 @@ def journal_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hi
 
 def _journal_before(window: str, behind: str, known: Known) -> int | None:
     """Where a journal begins that ends at the end of `window`, before its year."""
-    joint = _JOINT.search(window)
+    dated = _DATE_BEFORE.search(window)
+    joint = _JOINT.search(window, 0, dated.start() if dated else len(window))
     assert joint is not None
     head = window[: joint.start()]
     spelled = list(re.finditer(r"[^\s]+", head))[-9:]
@@ -65,7 +72,7 @@ def _journal_before(window: str, behind: str, known: Known) -> int | None:
             name,
             known,
             # "the Stroke-2020 cohort": a sign within the word sets nothing off.
-            set_off=bool(_SET_OFF.match(behind)) or joint.group().strip(_IN_WORDS) != "",
+            set_off=dated is None and (bool(_SET_OFF.match(behind)) or joint.group().strip(_IN_WORDS) != ""),
             after=head[: spelled[number].start()],
         ):
             return spelled[number].start()
@@ -76,11 +83,16 @@ def _journal_before(window: str, behind: str, known: Known) -> int | None:
 _PAPER_BEFORE = re.compile(
     r"\s(?:paper|trial|study|article|report|review|publication|analysis)\s(?:from|of|in|published\sin|[(\[])\s?$"
 )
+# `the March 2020 issue of JAMA`, `2020's Nature Medicine`
+_ISSUE_OF = re.compile(r"(?:\s(?:issue|edition|number|volume)\sof|'s)\s(?:the\s)?(?=[A-Z])")
 _PAPER_BEHIND = re.compile(r"\s(?:paper|trial|study|article|report|review|publication)\b")
 
 
 def _journal_behind(window: str, known: Known) -> int | None:
     """`2023 NEJM`, `2019 Lancet paper`."""
+    if (issue := _ISSUE_OF.match(window)) is not None:
+        length = _journal_length(window[issue.end() :], known)
+        return None if length is None else issue.end() + length
     found = _YEAR_THEN_JOURNAL.match(window)
     if found is None:
         return None
@@ -115,7 +127,7 @@ def _is_journal(name: str, known: Known, *, set_off: bool, after: str = "") -> b
         return key in JOURNALS and " " in key and key not in COMMON_WORD_JOURNALS
     if key in COMMON_WORD_JOURNALS:
         return set_off or bool(re.search(r"\b(?:in|from)\s(?:the\s)?$", after))
-    if key in JOURNALS or key in known.journals:
+    if key in JOURNALS or key in known.journals or key.replace("-", " ") in JOURNALS:
         return True
     parts = key.split()
     capital = all(part[0].isupper() or part.lower() in ("of", "and", "the", "in", "&", "for") for part in name.split())

@@ -11,17 +11,23 @@ from literature_agent.integrity.vocabulary import words
 
 _NUMBERS = r"\d{1,3}(?:\s?(?:[,;-]|and|to)\s?\d{1,3}){0,30}"
 _BRACKET = re.compile(
-    rf"(?P<glued>(?<=\w))?\[\s?(?:(?i:refs?|references?|citations?|cit|sources?|no|nos|nr|n[°o])\.?\s?|\#|\^)?(?P<numbers>{_NUMBERS})\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
+    rf"(?P<glued>(?<=\w))?\[\s?(?:(?i:refs?|references?|citations?|cit|cite|see|sources?|no|nos|nr|n[°o])[.:]?\s?|\#|\^)?(?P<numbers>{_NUMBERS})(?:,\s?pp?\.\s?\d{{1,4}}(?:-\d{{1,4}})?)?\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
 )
 _ROUND = re.compile(rf"(?<=[^\W\d_])\s?\((?P<numbers>{_NUMBERS})\)(?=\s?(?:[.;:]|,\s[a-z]|$))")
 _RAISED = re.compile(r"\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?\^?(?!\d|\.\d|/)")
 _BEFORE_RAISED = re.compile(r"(?:([^\W\d_]{4,})\s?|[.,;)\]\"'])$")
 _GLUED_NUMBER = re.compile(r"(?<=[a-z][a-z][a-z][a-z])[.]\d{1,3}(?:[,-]\d{1,3}){0,20}(?=\s+[A-Z]|\s*$)")
 _KEYED = re.compile(
-    r"\\?\bcite[a-z]{0,12}\s?\{[^{}]{0,200}\}|\[\^[\w-]{1,20}\]|\[@[\w:;@\s.-]{1,80}\]|\(\s?(?:see\s)?refs?\.?\s?\d[\d\s,-]{0,20}\)"
-    r"|\brefs?\.\s?\[?\d{1,3}\b|\b(?:see|in|from|per)\s(?:reference|citation|source|ref)s?\s\[?\d{1,3}\b(?!\s?%|\.\d)|\[\s?\d{1,3}(?::\d{1,3})?\s?†[^\[\]]{0,60}\]?",
+    r"\\?\bcite[a-z]{0,12}\s?\{[^{}]{0,200}\}|\[\^[\w-]{1,20}\]|\[@[\w:;@\s.-]{1,80}\]|\(\s?(?:see\s)?(?:refs?|references?|citations?|sources?)\.?\s?\d[\d\s,-]{0,20}\)"
+    r"|\brefs?\.\s?\[?\d{1,3}\b|\b(?:see|in|from|per|as|by)\s(?:reference|citation|source|ref)s?\s\[?\d{1,3}\b(?!\s?%|\.\d)|\[\s?\d{1,3}(?::\d{1,3})?\s?†[^\[\]]{0,60}\]?",
     re.I,
 )
+# `[iii]` behind a word that ends there; the alpha style of BibTeX, which residues of proteins resemble.
+_LETTERED = re.compile(
+    r"(?<=[a-z)])\s?\[(?:i{1,3}|iv|vi{0,3}|ix|x{1,2})\](?=\s?[.,;:]|$)"
+    r"|\[(?!(?:Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val|Sar|Nle|Aib|Orn)\d)[A-Z][a-z]{2}\d\d[a-z]?\]"
+)
+_BRACED = re.compile(r"(?<=[^\W\d_])\s?\{\d{1,3}(?:\s?[,-]\s?\d{1,3}){0,20}\}(?=\s?(?:[.;:,]|$))")
 _INTERVAL = re.compile(
     r"(?:\b(?:[ft]|ci|cri|intervals?|range|ranges|ranging|iqr|interquartile|quartiles?|median|mean|sd|se|sem|scores?|aged?|between|from|scale"
     r"|n|interquartile\srange|percentiles?|min|max|limits?)|[=±<>])\W{0,3}$",
@@ -76,5 +82,6 @@ def markers(text: str) -> Iterator[Hit]:
             yield Hit("marker", match.start(), match.end())
     for match in _GLUED_NUMBER.finditer(text):
         yield Hit("marker", match.start() + 1, match.end())
-    for match in _KEYED.finditer(text):
-        yield Hit("marker", match.start(), match.end())
+    for pattern in (_KEYED, _LETTERED, _BRACED):
+        for match in pattern.finditer(text):
+            yield Hit("marker", match.start(), match.end())

@@ -44,7 +44,7 @@ PLACES = words(
     ottawa boston york chicago houston dallas seattle angeles francisco diego philadelphia baltimore atlanta
     cleveland rochester framingham geneva zurich basel lausanne bern bethesda kyiv tehran baghdad riyadh doha
     dubai jerusalem haifa manila jakarta bangkok hanoi taipei lima bogota santiago buenos aires paulo janeiro
-    havana atlantis tianjin chengdu hangzhou nanjing
+    rio havana atlantis tianjin chengdu hangzhou nanjing
 
     european american british english french german dutch italian spanish swedish danish norwegian finnish
     canadian australian japanese chinese korean indian african asian brazilian mexican swiss austrian belgian
@@ -98,7 +98,14 @@ NOT_NAMES = PLACES | words(
     covax gavi unicef unaids eurordis orphanet medline-ovid codelist snomed loinc rxnorm cosmic oncokb clinvar gnomad
     gtex encode fantom tcga target season semester batch sample item wave round sweep cycle module release build
     compound drug agent strain clone mutant plasmid vector peptide antigen antibody isolate variant lot formula product
+    plate well tube slide chip exam katrina obamacare
     device substance present current today pre post mid early late yoga pilates
+    insulin aspirin warfarin heparin digoxin morphine ketamine caffeine alcohol exercise diet
+
+    jahr jahre jahren seit deutschland osterreich schweiz frankreich italien spanien europa espana francia italia
+    alemania brasil annee januar februar marz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio
+    agosto septiembre octubre noviembre diciembre gennaio febbraio aprile maggio giugno luglio settembre ottobre
+    dicembre janvier fevrier avril juin juillet aout septembre octobre novembre decembre studie estudio etude
 
     ultrasound surgery medicine nursing pharmacy public health disease control prevention world global care
     cancer diabetes stroke asthma obesity hypertension heart failure kidney lung liver brain breast prostate
@@ -114,7 +121,7 @@ EPONYMS = words(
     bell kaposi paget student cohen cochran pearson spearman kaplan meier mann whitney wilcoxon bonferroni tukey
     bayes cronbach levene dunnett kendall fleiss gleason apgar glasgow karnofsky barthel beck hamilton likert
     charlson child pugh rankin kolmogorov smirnov shapiro wilk kruskal wallis friedman mcnemar hosmer lemeshow
-    mantel haenszel schoenfeld poisson gauss markov breslow hardy weinberg mendel fisher
+    clavien dindo mantel haenszel schoenfeld poisson gauss markov breslow hardy weinberg mendel fisher
     """
 )
 
@@ -260,6 +267,20 @@ SURNAMES = words(
     hussein ibrahim abdullah khalil saleh mansour hosseini ahmadi mohammadi rezaei karimi okafor okonkwo adeyemi
     ogunleye mensah owusu boateng nkosi dlamini ndlovu moyo banda phiri mwangi otieno cohen levy mizrahi
     friedman goldberg goldstein rosenberg rosen shapiro katz kaplan levine weiss schwartz
+
+    kaufmann hauser fuchs vogel friedrich keller berger winkler lorenz baumann schuster jager kraus kuhn pohl
+    horn busch bergmann voigt sauer ziegler brandt haas schreiber graf dietrich kuhne engel ernst seidel
+    heinrich haase arndt barbier perrin morin mathieu clement gauthier dumont fontaine lopez robin chevalier
+    francois mercier blanc guerin boyer garnier lemaire renaud giraud brunet schmitt colin marchand vidal caron
+    picard leclerc galli conte gatti mariani fabbri marchetti rinaldi caruso ferrara villa martini leone longo
+    gentile serra cabrera campos vega fuentes carrasco reyes caballero nieto aguirre pascual herrero montero
+    hidalgo lorenzo santana ibanez ferrer mora santiago duran benitez arias connolly murphy walsh kavanagh
+    brennan nolan quinn mclaughlin campbell sinclair haverkamp hendriks dijkstra smit meijer mulder hoekstra
+    vandenberg jacobs claes willems lund berg dahl holm lindgren lindberg bergstrom sandberg hakansson nystrom
+    lundgren dubey tiwari pandey mishra saxena kapoor malhotra bhatt desai kulkarni patil naik krishnan
+    subramanian venkatesan nakagawa murakami ueda morita sugiyama matsuda harada nomura arai onishi osei adebayo
+    abebe tesfaye bekele kamau njoroge chukwu eze abiodun mckenna mckay mcgrath mccarthy mcmahon mcbride mccoy
+    mcintyre maclean macleod
     """
 )
 """Frequent family names of the world, bare: where the form leaves open whether a word is an author, these are."""

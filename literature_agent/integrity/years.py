@@ -31,6 +31,7 @@ _BEFORE_A_NAME = re.compile(rf"(?<![\w.,/:$€£-]){_DIGITS}(?=[/_][{UPPER}])")
 _ANY = re.compile(rf"(?<!\d){_DIGITS}(?!\d)")
 # `Smith-2020`, `Smith_2020a`, `smith2020cognitive`: the letters behind it belong to the key of a citation manager.
 _JOINT = re.compile(rf"(?<=[^\W\d_])(?:\s?{SIGNS}{{1,2}}\s?)?$")
+_RANGE = re.compile(rf"(?<![\w.,/:$€£-]){_DIGITS}(?=[-/]\d\d(?:\d\d)?(?![\w/-]))")
 _BEHIND_JOINED = re.compile(r"(?!s(?![^\W_]))[a-z]{0,24}(?![^\W_]|[.,:/-]\d|\s?%)")
 
 # `2 0 2 0`, `2O20`, `’20`, `MMXX`, `twenty twenty`. Four letters at least, and no virus: short Roman years are drugs.
@@ -52,12 +53,12 @@ class Year(NamedTuple):
     """`text[start:end]` is read as a year.
 
     How it is written: `plain`, set off by blanks or brackets; `joined` to the word before by a sign; `glued` to it;
-    `disguised`, in words, Roman or spaced digits, or two digits behind an apostrophe.
+    `disguised`, in words, Roman or spaced digits, or two digits behind an apostrophe; `range`, as the first of two.
     """
 
     start: int
     end: int
-    how: Literal["plain", "joined", "glued", "disguised"]
+    how: Literal["plain", "joined", "glued", "disguised", "range"]
 
 
 def years_in(text: str) -> list[Year]:
@@ -67,6 +68,8 @@ def years_in(text: str) -> list[Year]:
         at = match.start()
         if (plain := _PLAIN.match(text, at) or _BEFORE_A_NAME.match(text, at)) is not None:
             years.append(Year(at, plain.end(), "plain"))
+        elif _RANGE.match(text, at) is not None:
+            years.append(Year(at, match.end(), "range"))
         elif (joint := _JOINT.search(text, max(0, at - 5), at)) and (behind := _BEHIND_JOINED.match(text, match.end())):
             years.append(Year(at, behind.end(), "joined" if joint.group() else "glued"))
     for match in _DISGUISED.finditer(text):
