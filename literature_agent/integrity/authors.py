@@ -145,7 +145,7 @@ def _is_key(text: str, found: re.Match[str], year: Year, known: Known) -> bool:
     """Whether a word is an author's name grown together with the year: `smith2020`, `[Okafor_2019]`."""
     name, joint, start = found["name"], found["joint"], found.start()
     # Strains of viruses have a place before their year: A/Darwin/2021.
-    if text[max(0, start - 1) : start] == "/" or bare(name) in _GLUED_TO_NUMBERS:
+    if bare(name) in _GLUED_TO_NUMBERS or _STRAIN.search(text, max(0, start - 50), start):
         return False
     if _is_surname(name, known, least=2 if name[0].isupper() and not name.isupper() else 4):
         return True
@@ -164,7 +164,10 @@ def _is_key(text: str, found: re.Match[str], year: Year, known: Known) -> bool:
         return False
     if len(low) < 4 or not _may_be_family(low) or low in WORD_NAMES:
         return False
-    return start
+    return True
+
+
+_STRAIN = re.compile(r"(?<![^\W_])[A-D]/(?:[\w-]{1,20}/){0,2}$")
 
 
 def _is_surname(name: str, known: Known, *, least: int = 5) -> bool:
