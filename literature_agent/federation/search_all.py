@@ -269,8 +269,8 @@ def _notice(plan: PlanForAll, answers: Sequence[SourceAnswer], works: int, shown
         )
     labels = {asked.source.name: asked.source.label for asked in plan.asked}
     for answer in answers:
-        # What a source says where it found nothing, such as a better spelling.
-        if answer.result.notice and not answer.result.artifacts:
+        # What a source says where it found nothing or left something out, such as a better spelling.
+        if answer.result.notice and (answer.result.warnings or not answer.result.artifacts):
             said.append(_labelled(labels.get(answer.source, answer.source), answer.result.notice))
     return " ".join(said) or None
 

@@ -25,6 +25,7 @@ from literature_agent.sandbox.pubmed_fields import (
     field_named,
 )
 from literature_agent.sandbox.pubmed_query import ParsedQuery
+from literature_agent.sandbox.spelling import forms
 from literature_agent.sandbox.syntax import Chain, Node, Operator, Span, Term, plain, tokens
 from literature_agent.sandbox.text_index import TextIndex
 
@@ -236,11 +237,7 @@ class _Search:
         bare = plain(word)
         if len(tokens(bare)) != 1 or len(bare) < 3 or not bare.isalpha():
             return [word]
-        others = {f"{bare}s", f"{bare}es", f"{bare[:-1]}ies" if bare.endswith("y") else ""}
-        if bare.endswith("s") and not bare.endswith("ss"):
-            others |= {bare[:-1], bare[:-2] if bare.endswith("es") else ""}
-            others |= {f"{bare[:-3]}y" if bare.endswith("ies") else ""}
-        return [bare, *sorted(form for form in others if len(form) > 2 and form in self.index.vocabulary)]
+        return [bare, *sorted(form for form in forms(bare) if form in self.index.vocabulary)]
 
     # Whole values
 

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from literature_agent.sandbox.syntax import plain
 
 _SHORTEST = 4
 _WIDEST = 2
+# Letters alone: a word with a digit, a truncated one, and what stands in square brackets are left alone.
+_WORD = re.compile(r"\[[^\]]*\]|[^\W_]+\*?")
 
 
 def suggestion(query: str, vocabulary: Mapping[str, int]) -> tuple[str, list[tuple[str, str]]]:
     """The query with each unknown word replaced by its nearest known one, and the pairs; `("", [])` for no change.
 
     Nearest: one or two letters added, left out, changed or swapped; among equals the word in most records. Words
-    with digits and words inside brackets are left alone.
+    with digits, truncated words and field tags are left alone, and so is a word whose singular or plural is known.
     """
-    corrected: list[str] = []
     replaced: list[tuple[str, str]] = []
-    for word in query.split():
+
+    def corrected(found: re.Match[str]) -> str:
+        word = found.group()
         bare = plain(word)
         better = None
-        if bare.isalpha() and word.isalpha() and len(bare) >= _SHORTEST and bare not in vocabulary:
+        if word.isalpha() and len(bare) >= _SHORTEST and not any(form in vocabulary for form in (bare, *forms(bare))):
             better = _nearest(bare, vocabulary)
-        corrected.append(better or word.lower())
         if better:
             replaced.append((word, better))
-    return (" ".join(corrected), replaced) if replaced else ("", [])
+        return better or word.lower()
+
+    text = " ".join(_WORD.sub(corrected, query).split())
+    return (text, replaced) if replaced else ("", [])
+
+
+def forms(word: str) -> set[str]:
+    """The plurals of a word in lower case, and what it may be the plural of; not all of them are words."""
+    others = {f"{word}s", f"{word}es", f"{word[:-1]}ies" if word.endswith("y") else ""}
+    if word.endswith("s") and not word.endswith("ss"):
+        others |= {word[:-1], word[:-2] if word.endswith("es") else ""}
+        others |= {f"{word[:-3]}y" if word.endswith("ies") else ""}
+    return {form for form in others if len(form) > 2}
 
 
 def _nearest(word: str, vocabulary: Mapping[str, int]) -> str | None:

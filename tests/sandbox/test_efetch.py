@@ -88,6 +88,18 @@ def test_spelling_is_corrected_from_the_words_of_the_corpus(client: httpx.Client
     assert corrected("90001001 xqzwvkj")[1] == []
 
 
+def test_spelling_reads_a_query_with_brackets_and_leaves_tags_beginnings_and_plurals_alone(
+    client: httpx.Client,
+) -> None:
+    def corrected(term: str) -> str | None:
+        reply = client.get("/entrez/eutils/espell.fcgi", params={"db": "pubmed", "term": term})
+        return etree.fromstring(reply.content).findtext("CorrectedQuery")
+
+    assert corrected("(metfornim AND demnetia)") == "(metformin and dementia)"
+    assert corrected("metfornim[tiab] OR demnet*") == "metformin[tiab] or demnet*"
+    assert corrected("dementias") == ""
+
+
 def test_a_summary_tells_known_from_unknown(client: httpx.Client) -> None:
     sent = {"db": "pubmed", "id": "90001001,99999999", "retmode": "json"}
     result = client.get("/entrez/eutils/esummary.fcgi", params=sent).json()["result"]

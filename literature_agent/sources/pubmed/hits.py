@@ -24,6 +24,8 @@ class Hits:
     translation: str | None = None
     """The query as PubMed ran it."""
     warnings: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Words and phrases that PubMed has nothing for."""
 
 
 # PubMed leaves these out of every search (PubMed help, "Stopwords").
@@ -62,7 +64,8 @@ def hits_of(found: dict[str, Any], *, query: str, limit: int, offset: int = 0) -
         raise TransientAnswer(f"ESearch counts {total} records but names none.", kind="invalid_response")
     translation = clean_text(str(found.get("querytranslation") or "")) or None
     warnings = dict.fromkeys(_warnings(found, total, query, translation))
-    return Hits(total, pmids[:limit], translation, tuple(warnings))
+    unknown = _listed(found, "errorlist", "phrasesnotfound")
+    return Hits(total, pmids[:limit], translation, tuple(warnings), tuple(unknown))
 
 
 def _number(value: object) -> int | None:

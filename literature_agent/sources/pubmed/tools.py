@@ -54,7 +54,8 @@ class PubMedTools:
             offset, limit = offset_of(page), limit_of(max_results)
             hits = await self.client.search(search, offset=offset, limit=min(limit, REACH - offset))
             records = await self.client.records(hits.pmids)
-            suggestion = None if hits.total else await self.client.spelling(query)
+            # A misspelt word is left out, and the rest may well have hits.
+            suggestion = await self.client.spelling(query) if hits.unknown or not hits.total else None
             shown = [records.read[pmid] for pmid in dict.fromkeys(hits.pmids) if pmid in records.read]
             after = offset + len(hits.pmids)
             more = bool(hits.pmids) and after < min(hits.total, REACH)
@@ -122,7 +123,8 @@ def _some(pmids: Iterable[str]) -> str:
 
 def _notice(hits: Hits, suggestion: str | None) -> str | None:
     if suggestion:
-        return f"PubMed found nothing. Its spelling aid suggests: {suggestion}"
+        what = "left out words that it does not know" if hits.total else "found nothing"
+        return f"PubMed {what}. Its spelling aid suggests: {suggestion}"
     if hits.total and not hits.pmids:
         return "The list ends before this page: there are no further records."
     return None if hits.total else "PubMed found nothing."

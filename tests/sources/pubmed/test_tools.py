@@ -134,6 +134,17 @@ async def test_spelling_aid_is_not_asked_when_there_are_hits(serves_all: Any, to
     assert serves_all.asked("espell") == []
 
 
+async def test_a_word_left_out_asks_the_spelling_aid_although_the_rest_has_hits(
+    serves_all: Any, tools: PubMedTools, hits: Hits
+) -> None:
+    found = hits(["90000001"], errorlist={"phrasesnotfound": ["metfromin"], "fieldsnotfound": []})
+    serves_all.answers("esearch", found, kind="application/json")
+    serves_all.answers_with("espell", "espell-corrected.xml")
+    result = await tools.search_pubmed("metfromin dementia")
+    assert (result.status, result.returned) == ("ok", 1)
+    assert result.notice == ("PubMed left out words that it does not know. Its spelling aid suggests: metformin")
+
+
 async def test_page_after_the_last_record_says_so(desk: Any, tools: PubMedTools, hits: Hits) -> None:
     desk.answers("esearch", hits([], count=5), kind="application/json")
     result = await tools.search_pubmed("x", page="5")
