@@ -14,11 +14,12 @@ from rich.console import Console
 
 from evals.datasets import known, load
 from evals.harness import Plan, run
+from evals.models import RECORDED
 from evals.page import write_comparison, write_page
 from evals.report import Report, compare, missed, read_report, read_thresholds
 from evals.terminal import print_comparison, print_report
 from literature_agent import Budget
-from literature_agent.errors import LiteratureError
+from literature_agent.errors import InvalidInputError, LiteratureError
 
 _FAILED, _USAGE = 1, 2
 
@@ -36,7 +37,9 @@ def run_main(arguments: Sequence[str]) -> int:
                 if value is not None
             }
         )
-        models = chosen.model or ["extractive"]
+        models = chosen.model or [RECORDED if chosen.replay else "extractive"]
+        if chosen.record and len(models) > 1:
+            raise InvalidInputError("A recording is of one model.", recovery="Give one --model with --record.")
         code = 0
         for model in models:
             out = _folder(chosen, model, several=len(models) > 1)
@@ -54,6 +57,8 @@ def run_main(arguments: Sequence[str]) -> int:
                 budget=budget,
                 timeout_s=chosen.timeout,
                 evaluators=_evaluators(chosen),
+                record=chosen.record,
+                replay=chosen.replay,
                 show=not chosen.quiet,
             )
             report = asyncio.run(run(plan))
@@ -151,6 +156,14 @@ def _run_parser() -> argparse.ArgumentParser:
     parser.add_argument("--fail-under", action="append", default=[], metavar="METRIC=X", help="threshold; repeatable")
     parser.add_argument(
         "--fail-on", choices=("all", "any", "none"), default="all", help="failed cases that make the exit code 1 (all)"
+    )
+    recording = parser.add_mutually_exclusive_group()
+    recording.add_argument("--record", type=Path, metavar="DIR", help="also keep what services and model answered")
+    recording.add_argument(
+        "--replay",
+        type=Path,
+        metavar="DIR",
+        help="recordings in place of the sandbox, no network; with --model only what services answered is taken",
     )
     parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="a case fails after S seconds (600)")
     parser.add_argument("--deadline", type=float, metavar="S", help="the agent's own deadline for each answer")

@@ -11,14 +11,14 @@ import traceback
 from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from evals.cases import Ask
-from evals.models import model_of
 from evals.outcome import Outcome
 from evals.task import answer
-from evals.upstream import Upstream
+from evals.upstream import Upstream, upstream_of
 from literature_agent import Budget
 
 
@@ -29,8 +29,17 @@ class CaseFailed(Exception):
 class Crew:
     """`size` processes that take cases as they come. Use it as an async context manager."""
 
-    def __init__(self, size: int, *, corpus: str, model: str, budget: Budget) -> None:
-        self._workers = [_Worker(corpus, model, budget) for _ in range(size)]
+    def __init__(
+        self,
+        size: int,
+        *,
+        corpus: str,
+        model: str,
+        budget: Budget,
+        record: Path | None = None,
+        replay: Path | None = None,
+    ) -> None:
+        self._workers = [_Worker(_Job(corpus, model, budget, record, replay)) for _ in range(size)]
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -63,13 +72,23 @@ class Crew:
         return await min(self._workers, key=lambda worker: len(worker.waiting)).answer(ask, case)
 
 
+class _Job(NamedTuple):
+    """What a process is to do."""
+
+    corpus: str
+    model: str
+    budget: Budget
+    record: Path | None
+    replay: Path | None
+
+
 class _Worker:
-    def __init__(self, corpus: str, model: str, budget: Budget) -> None:
+    def __init__(self, job: _Job) -> None:
         self.waiting: dict[int, asyncio.Future[Outcome]] = {}
         # Spawned, not forked: event loops and locks of this process mean nothing in another.
         context = get_context("spawn")
         self._here, there = context.Pipe()
-        self._process = context.Process(target=_work, args=(there, corpus, model, budget.model_dump()), daemon=True)
+        self._process = context.Process(target=_work, args=(there, job), daemon=True)
         self._there = there
         self._asked = 0
         self._listener: threading.Thread | None = None
@@ -146,11 +165,11 @@ class _Worker:
                 future.set_exception(CaseFailed(str(payload)))
 
 
-def _work(pipe: Connection, corpus: str, model: str, budget: dict[str, Any]) -> None:
+def _work(pipe: Connection, job: _Job) -> None:
     # Ctrl-C reaches the whole group of processes; the first one tells the others when to end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        asyncio.run(_serve(pipe, corpus, model, Budget(**budget)))
+        asyncio.run(_serve(pipe, job))
     except EOFError:
         return
     except Exception as error:  # noqa: BLE001  # whatever stops the process is told to the one that waits for it
@@ -158,18 +177,18 @@ def _work(pipe: Connection, corpus: str, model: str, budget: dict[str, Any]) -> 
             pipe.send((0, "failed", told(error)))
 
 
-async def _serve(pipe: Connection, corpus: str, model: str, budget: Budget) -> None:
+async def _serve(pipe: Connection, job: _Job) -> None:
     loop = asyncio.get_running_loop()
     running: dict[int, asyncio.Task[None]] = {}
 
     async def one(number: int, case: str, ask: Ask, upstream: Upstream) -> None:
         try:
-            outcome = await answer(ask, upstream, case=case, model=model_of(model), budget=budget)
+            outcome = await answer(ask, upstream, case=case, model=job.model, budget=job.budget)
             pipe.send((number, "answered", outcome.model_dump_json()))
         except Exception as error:  # noqa: BLE001  # one case that raises does not end the others (K127)
             pipe.send((number, "failed", told(error)))
 
-    with Upstream(corpus) as upstream:
+    with upstream_of(job.corpus, job.record, job.replay) as upstream:
         pipe.send((0, "ready", None))
         while (got := await loop.run_in_executor(None, pipe.recv)) is not None:
             number, case, asked = got

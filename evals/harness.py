@@ -33,14 +33,14 @@ from evals.crew import CaseFailed, Crew, told
 from evals.datasets import CHECKOUT, Loaded
 from evals.evaluators import METRICS, standard
 from evals.evaluators.metrics import metric
-from evals.models import model_of
+from evals.models import RECORDED, model_of
 from evals.outcome import Outcome
 from evals.report import CaseResult, Made, Report, versions
 from evals.task import answer
-from evals.upstream import Upstream, corpus_hash
+from evals.upstream import Recordings, corpus_hash, slug, upstream_of
 from literature_agent import Budget
 from literature_agent.agents.models import model_name
-from literature_agent.errors import LiteratureError
+from literature_agent.errors import InvalidInputError, LiteratureError
 
 Task = Callable[[Ask, str], Awaitable[Outcome]]
 """Answers a question; the text is the name of the case."""
@@ -60,6 +60,8 @@ class Plan:
         out: folder that receives report and transcripts.
         timeout_s: when a case that has no answer counts as failed, seconds.
         evaluators: those to apply; `STANDARD` if empty.
+        record: a new folder that receives a recording of each case.
+        replay: a folder of recordings that stands in for the sandbox.
         show: print the live progress bar to stderr.
     """
 
@@ -73,6 +75,8 @@ class Plan:
     budget: Budget = field(default_factory=Budget)
     timeout_s: float = 600.0
     evaluators: Sequence[Evaluator[Ask, Any, About]] = ()
+    record: Path | None = None
+    replay: Path | None = None
     show: bool = False
 
 
@@ -93,7 +97,9 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
     cases = _expanded(plan)
     made = _made(plan)
     shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None))
-    shelf.open()
+    goes_on = shelf.open()
+    if plan.record is not None and not goes_on and plan.record.is_dir() and any(plan.record.iterdir()):
+        raise InvalidInputError(f"The folder {str(plan.record)!r} is not empty.", recovery="Record into a new folder.")
     resumed = sum(shelf.has(str(case.name)) for case in cases)
     results: dict[str, CaseResult] = {}
     kept: list[Outcome] = []
@@ -188,17 +194,24 @@ async def _task(plan: Plan, task: Task | None) -> AsyncIterator[Task]:
         yield task
         return
     if isinstance(plan.model, str):
-        model_of(plan.model)  # a model that can't be used ends the run before its first case
+        if plan.replay is None or plan.model != RECORDED:
+            model_of(plan.model)  # a model that can't be used ends the run before its first case
         size = min(plan.concurrency, os.cpu_count() or 1, len(plan.loaded.cases.cases[: plan.limit]) * plan.repeat)
         if size > 1:
-            async with Crew(size, corpus=plan.loaded.corpus, model=plan.model, budget=plan.budget) as crew:
+            async with Crew(
+                size,
+                corpus=plan.loaded.corpus,
+                model=plan.model,
+                budget=plan.budget,
+                record=plan.record,
+                replay=plan.replay,
+            ) as crew:
                 yield crew.answer
             return
-    with Upstream(plan.loaded.corpus) as upstream:
+    with upstream_of(plan.loaded.corpus, plan.record, plan.replay) as upstream:
 
         async def here(ask: Ask, case: str) -> Outcome:
-            model = model_of(plan.model) if isinstance(plan.model, str) else plan.model
-            return await answer(ask, upstream, case=case, model=model, budget=plan.budget)
+            return await answer(ask, upstream, case=case, model=plan.model, budget=plan.budget)
 
         yield here
 
@@ -285,6 +298,7 @@ def _made(plan: Plan) -> Made:
         repeat=plan.repeat,
         limit=plan.limit,
         concurrency=plan.concurrency,
+        upstream="sandbox" if plan.replay is None else f"recording {Recordings(plan.replay).hash()}",
     )
 
 
@@ -337,8 +351,8 @@ class _Shelf:
         made_of = made.model_dump_json(exclude={"concurrency", "limit", "dataset_hash"})
         self._making = _hash(made_of + whole_dataset)
 
-    def open(self) -> None:
-        """Make ready: what another making left is cleared away."""
+    def open(self) -> bool:
+        """Make ready: what another making left is cleared away. Whether an unfinished run goes on."""
         state = self._out / _STATE
         usable = False
         if state.is_file():
@@ -351,6 +365,7 @@ class _Shelf:
             shutil.rmtree(self._folder)
         self._folder.mkdir(parents=True, exist_ok=True)
         self._note(finished=False)
+        return usable
 
     def has(self, case: str) -> bool:
         """Whether the case is there already."""
@@ -364,8 +379,7 @@ class _Shelf:
         (self._out / _STATE).write_text(text, encoding="utf-8")
 
     def file_name(self, case: str) -> str:
-        plain = re.sub(r"[^\w.-]+", "-", case).strip("-")[:60]
-        return f"{plain}-{_hash(case)[:6]}.json"
+        return f"{slug(case)}.json"
 
     def read(self, case: str) -> Outcome | str | None:
         """The outcome of a finished case, or why it failed; None where it has not been run."""

@@ -19,10 +19,9 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from evals.cases import About, Ask, Expected
 from evals.datasets import Loaded, load
 from evals.evaluators import score
-from evals.models import model_of
 from evals.outcome import Outcome
 from evals.task import answer
-from evals.upstream import Upstream
+from evals.upstream import Sandbox
 
 _PARTS = ("ask", "expected", "about")
 
@@ -63,8 +62,8 @@ def literature_solver(corpus: str = "packaged", agent_model: str = "extractive")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         ask = Ask.model_validate(state.metadata.get("ask") or {"question": state.input_text})
-        with Upstream(corpus) as upstream:
-            outcome = await answer(ask, upstream, case=str(state.sample_id), model=model_of(agent_model))
+        with Sandbox(corpus) as upstream:
+            outcome = await answer(ask, upstream, case=str(state.sample_id), model=agent_model)
         state.store.set("outcome", outcome.model_dump(mode="json"))
         state.output.completion = str(outcome.output.get("summary") or "")
         state.completed = True

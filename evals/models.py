@@ -7,9 +7,12 @@ import re
 from pydantic_ai.models import Model
 
 from literature_agent.agents.models import resolve_model
+from literature_agent.errors import InvalidInputError
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
 PASTED = "pasted"
+RECORDED = "recorded"
+"""In a replay: whatever answered when it was recorded."""
 _QUESTION = re.compile(r"<question>\n(.*?)\n</question>", re.S)
 _LISTED = 10
 
@@ -36,7 +39,9 @@ def model_of(name: str) -> Model:
     """The model of that name: `pasted`, or whatever the package knows.
 
     Raises:
-        InvalidInputError: no provider knows the name.
+        InvalidInputError: no provider knows the name, or it is that of a replay.
         ConfigurationError: the provider's key or package is missing.
     """
+    if name == RECORDED:
+        raise InvalidInputError("The model 'recorded' answers in a replay alone.", recovery="Give --replay DIR.")
     return pasted_model() if name == PASTED else resolve_model(name)

@@ -24,11 +24,13 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from evals.cases import Ask
+from evals.models import RECORDED, model_of
 from evals.outcome import Outcome, Said, SeenWork, keys_in
 from evals.upstream import Aggregator, Upstream
 from literature_agent import ArtifactRegistry, Budget, LiteratureAggregationOutput
 from literature_agent.agents.conduct import OUTPUT_TOOL
-from literature_agent.agents.models import resolve_model
+from literature_agent.agents.recording import ReplayedModel, recorded_run
+from literature_agent.transport import Player
 
 
 class Recorder(WrapperModel):
@@ -125,18 +127,23 @@ async def answer(
     model: Model | str = "extractive",
     budget: Budget | None = None,
 ) -> Outcome:
-    """Put one question to the agent.
+    """Put one question to the agent. The model `RECORDED` answers as the one on record did.
 
     Raises:
-        LiteratureError: the request is refused, or a setting or key is wrong.
+        LiteratureError: the request is refused, a setting or key is wrong, or a recording lacks something.
     """
-    recorder = Recorder(resolve_model(model))
     registry = ArtifactRegistry()
     began = time.perf_counter()
+    recording = upstream.recording(case, ask.question)
     with upstream.place(ask.faults) as place:
+        if model == RECORDED and isinstance(recording, Player):
+            run = recorded_run(recording)
+            recorder = Recorder(ReplayedModel(recording, run, run.settings(place.settings)))
+        else:
+            recorder = Recorder(model_of(model) if isinstance(model, str) else model)
         async with Aggregator(place) as aggregator:
             output = await aggregator.run(
-                ask.request(), model=recorder, registry=registry, budget=budget if budget is not None else Budget()
+                ask.request(), model=recorder, registry=registry, budget=budget or Budget(), recording=recording
             )
     return outcome_of(
         output,

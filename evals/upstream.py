@@ -8,21 +8,25 @@ from __future__ import annotations
 import asyncio
 import datetime
 import hashlib
+import re
+import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import httpx
 
 from evals.cases import FaultOn
 from literature_agent import LiteratureAggregator, Settings
+from literature_agent.agents.recording import recorded_run
 from literature_agent.errors import InvalidInputError
 from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import load_settings
-from literature_agent.transport import Transport
+from literature_agent.transport import Player, Recorder, Recording, Transport
+from literature_agent.transport.recording import MANIFEST
 
 PACKAGED = "packaged"
 TODAY = datetime.date(2026, 11, 30)
@@ -61,22 +65,43 @@ class Aggregator(LiteratureAggregator):
         super().__init__(settings=place.settings)
         self._network = place.network
 
-    async def __aenter__(self) -> Self:
-        self._loop = asyncio.get_running_loop()
-        transport = Transport(self.settings, network=self._network, clock=FrozenDay())
-        self._transport = await self._stack.enter_async_context(transport)
-        return self
+    def _new_transport(self, recording: Recording | None = None) -> Transport:
+        return Transport(self.settings, network=self._network, clock=FrozenDay(), recording=recording)
 
 
-class Upstream:
-    """The sandbox over a corpus. Use it as a context manager; a case with faults gets a server of its own.
+class Upstream(Protocol):
+    """What is asked during a run. Use it as a context manager."""
+
+    corpus_name: str
+    """`packaged`, or the folder whose files tell evaluators what there is."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def place(self, faults: Sequence[FaultOn] = ()) -> AbstractContextManager[Place]:
+        """The upstream of one case, with its faults on."""
+        ...
+
+    def recording(self, case: str, question: str) -> Recording | None:
+        """Where the case is recorded to, or replayed from."""
+        ...
+
+
+class Sandbox:
+    """The sandbox over a corpus; a case with faults gets a server of its own.
+
+    Args:
+        corpus: `packaged`, or a folder.
+        record: a folder that receives a recording of each case.
 
     Raises:
         InvalidInputError: the corpus folder does not exist or holds no record.
     """
 
-    def __init__(self, corpus: str = PACKAGED) -> None:
+    def __init__(self, corpus: str = PACKAGED, *, record: Path | None = None) -> None:
         self.corpus_name = corpus
+        self._record = record
         self._corpus = Corpus.packaged() if corpus == PACKAGED else Corpus.from_folder(Path(corpus))
         self._server = SandboxServer(self._corpus, today=lambda: TODAY)
 
@@ -92,18 +117,110 @@ class Upstream:
     def place(self, faults: Sequence[FaultOn] = ()) -> Iterator[Place]:
         """The upstream of one case, with its faults on."""
         if not faults:
-            yield Place(_settings(self._server), None, self._server)
+            yield Place(_settings(**self._server.settings_overrides()), None, self._server)
             return
         with SandboxServer(self._corpus, today=lambda: TODAY) as server:
             for fault in faults:
                 server.faults.set(**fault.model_dump())
-            yield Place(_settings(server), None, server)
+            yield Place(_settings(**server.settings_overrides()), None, server)
+
+    def recording(self, case: str, question: str) -> Recorder | None:
+        """Where the case is recorded to. What a run that was stopped has left there is recorded anew."""
+        if self._record is None:
+            return None
+        folder = self._record / slug(case)
+        if (folder / MANIFEST).is_file():
+            shutil.rmtree(folder)
+        return Recorder(folder)
 
 
-def _settings(server: SandboxServer) -> Settings:
+class Recordings:
+    """Recorded runs in place of a server: nothing is asked of any network.
+
+    A folder that `--record` filled, one folder for each case; recordings that `literature-agent run --record` made
+    serve too, below that folder or as it: a case takes the one of its name, else one of its question.
+
+    Raises:
+        InvalidInputError: the folder holds no recording.
+    """
+
+    def __init__(self, folder: Path, corpus: str = PACKAGED) -> None:
+        self.folder = folder
+        self.corpus_name = corpus
+        found = [folder, *sorted(folder.iterdir())] if folder.is_dir() else []
+        self._runs = [place for place in found if (place / MANIFEST).is_file()]
+        if not self._runs:
+            raise InvalidInputError(
+                f"{str(folder)!r} holds no recording.", recovery="Name a folder that `--record` filled."
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    @contextmanager
+    def place(self, faults: Sequence[FaultOn] = ()) -> Iterator[Place]:
+        """Nowhere: faults are on record as they struck."""
+        yield Place(_settings(), None, None)
+
+    def recording(self, case: str, question: str) -> Player:
+        """The recording of a case. One that was made of another case by its name does not serve.
+
+        Raises:
+            InvalidInputError: there is none, or it is broken.
+        """
+        named = self.folder / slug(case)
+        if named in self._runs:
+            return Player(named)
+        for place in self._runs:
+            if not _SLUG.fullmatch(place.name) and _question_of(place) == question.strip():
+                return Player(place)
+        raise InvalidInputError(
+            f"{str(self.folder)!r} holds no recording of the case {case!r}.", recovery="Record the run anew."
+        )
+
+    def hash(self) -> str:
+        """One hash over what was recorded: of each run what it says of itself, and its exchanges."""
+        whole = hashlib.sha256()
+        for place in self._runs:
+            whole.update((place / MANIFEST).read_bytes())
+            for file in sorted(place.iterdir()):
+                whole.update(f"{file.name} {file.stat().st_size}\n".encode())
+        return whole.hexdigest()[:16]
+
+
+def _question_of(recording: Path) -> str | None:
+    """What was asked; None where the recording is broken, which is no matter of other cases."""
+    try:
+        return recorded_run(Player(recording)).request.question.strip()
+    except InvalidInputError:
+        return None
+
+
+def upstream_of(corpus: str, record: Path | None = None, replay: Path | None = None) -> Upstream:
+    """The sandbox over a corpus, or recordings.
+
+    Raises:
+        InvalidInputError: folder of corpus or recordings can't be used.
+    """
+    return Sandbox(corpus, record=record) if replay is None else Recordings(replay, corpus)
+
+
+def slug(case: str) -> str:
+    """The name of a case as name of a file or folder."""
+    plain = re.sub(r"[^\w.-]+", "-", case).strip("-")[:60]
+    return f"{plain}-{hashlib.sha256(case.encode()).hexdigest()[:6]}"
+
+
+_SLUG = re.compile(r".*-[0-9a-f]{6}")
+
+
+def _settings(**places: Any) -> Settings:
     # Everything that could move a score is set here, whatever the environment says.
     return load_settings(
-        **server.settings_overrides(),
+        **places,
         sources=SOURCES,
         europepmc_enabled=True,
         pace="off",

@@ -51,6 +51,7 @@ from literature_agent.agents.recording import (
     RecordedRun,
     RecordingModel,
     ReplayedModel,
+    is_replayed,
     recorded_ending,
     recorded_run,
     scrubbed,
@@ -140,12 +141,15 @@ class LiteratureAggregator:
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._transport = await self._stack.enter_async_context(Transport(self.settings))
+        self._transport = await self._stack.enter_async_context(self._new_transport())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._transport = None
         await self._stack.aclose()
+
+    def _new_transport(self, recording: Recording | None = None) -> Transport:
+        return Transport(self.settings, recording=recording)
 
     async def run(
         self,
@@ -162,7 +166,8 @@ class LiteratureAggregator:
         """Answer one question. `limits` are the other members of `AggregationRequest`.
 
         With a `Recorder` every answer of services and model is kept; with a `Player` the recorded run is given again,
-        offline, with its model, budget and sources.
+        offline, with its model, budget and sources. A `Player` and a model object: that model is asked, and only what
+        the services answered is taken from the record.
 
         Whatever happens on the way, what was found comes back in a typed output; its `status` says how the run ended.
 
@@ -190,7 +195,8 @@ class LiteratureAggregator:
         run = recorded_run(player)
         run.check(request, budget, model, self.settings)
         settings = run.settings(self.settings)
-        again = LiteratureAggregator(ReplayedModel(player, run, settings), sources=run.sources, settings=settings)
+        chosen = model if isinstance(model, Model) else ReplayedModel(player, run, settings)
+        again = LiteratureAggregator(chosen, sources=run.sources, settings=settings)
         if (again.sources, settings.repair_rounds) == (self.sources, self.settings.repair_rounds):
             again.agent = self.agent  # it is the same, and takes a third of a second to build
         token = token or CancellationToken()
@@ -392,9 +398,7 @@ class LiteratureAggregator:
             # recorded: what a shared client has kept would not be on record.
             shared = self._transport if self._loop is asyncio.get_running_loop() and recording is None else None
             transport = (
-                shared
-                if shared is not None
-                else await stack.enter_async_context(Transport(self.settings, recording=recording))
+                shared if shared is not None else await stack.enter_async_context(self._new_transport(recording))
             )
             durability, run_id = self._durable_here()
             if isinstance(recording, Player):
@@ -460,7 +464,8 @@ class LiteratureAggregator:
         if isinstance(run.recording, Player):
             if run.recording.problem is not None:
                 raise run.recording.problem
-            ending = recorded_ending(run.recording)
+            if is_replayed(model):
+                ending = recorded_ending(run.recording)
         if draft is None:
             draft = run.last_draft or compose(
                 run.request.question, papers_of(run), searches_of(run), run.request.max_articles

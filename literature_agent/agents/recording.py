@@ -208,6 +208,13 @@ class ReplayedModel(Model):
         return reply_of(self._player, entry)
 
 
+def is_replayed(model: Model) -> bool:
+    """Whether the model, under whatever wraps it, gives the answers of a record."""
+    while isinstance(model, WrapperModel):
+        model = model.wrapped
+    return isinstance(model, ReplayedModel)
+
+
 class ScriptedModel(ReplayedModel):
     """Answers as the model of the record did, request by request, whatever it is sent: so the same searches are made
     of services that may answer otherwise by now. Its last answer repeats."""

@@ -12,7 +12,7 @@ import pytest
 from evals.cases import Ask
 from evals.outcome import Outcome, Said
 from evals.task import answer
-from evals.upstream import Upstream
+from evals.upstream import Sandbox, Upstream
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
 QUESTION = "Does metformin slow cognitive decline?"
@@ -23,7 +23,7 @@ Change = Callable[[dict[str, Any]], None]
 
 @pytest.fixture(scope="session")
 def upstream() -> Any:
-    with Upstream() as frozen:
+    with Sandbox() as frozen:
         yield frozen
 
 
