@@ -7,7 +7,7 @@ submitted one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,8 +20,9 @@ from literature_agent.outputs import AggregationDraft, DraftArticle, DraftGap, D
 # Below these shares a paper has little more in common with the question than any paper of the field; chosen so that
 # the paper known to answer a question stays in, and unrelated ones stay out.
 _LEAST_SCORE = 0.30
-_LEAST_COVERED = 0.30
+_LEAST_COVERED = 0.50
 _KEPT_ANYWAY = 3
+_UNRELIABLE = 3
 _CLAIMS = 6
 _TRUSTED = 4
 _CLAIM_CHARACTERS = 1_800
@@ -72,33 +73,58 @@ class _Chosen:
 
 
 def compose(
-    question: str, papers: Sequence[Paper], searches: Sequence[Asked], max_articles: int = 20
+    question: str,
+    papers: Sequence[Paper],
+    searches: Sequence[Asked],
+    max_articles: int = 20,
+    named: Collection[str] = (),
 ) -> AggregationDraft:
     """The answer to `question` that `papers` and `searches` allow, from words that stand in them.
 
-    Retracted works, works under an expression of concern and notices carry nothing; a preprint gives way to its
-    published version. Without papers the answer says so and cites nothing.
+    Retracted works and works under an expression of concern carry nothing: they are named as what they are, and listed
+    where nothing else bears on the question. Notices are left out; a preprint gives way to its published version.
+    Without papers that bear on the question the answer says so and cites nothing. `named` are references of works that
+    the question itself names.
     """
     wording = Wording(question)
-    chosen = [_chosen(wording, paper) for paper in select(question, papers, max_articles)]
+    ranked = rank(question, papers, named)
+    chosen = [_chosen(wording, paper) for paper in _selected(ranked, max_articles)]
+    unreliable = _unreliable(ranked)
     told = _claims(wording, chosen)
+    listed = [_article(item) for item in chosen] or [_unreliable_article(paper) for paper in unreliable[:max_articles]]
     return AggregationDraft(
-        summary=_summary(chosen, told, papers, searches),
-        relevant_articles=[_article(item) for item in chosen],
+        summary=_summary(wording, chosen, told, unreliable, papers, searches),
+        relevant_articles=listed,
         key_themes=_themes(wording, chosen, {claim.text for _, claim in told}),
         research_gaps=[*_stated_gaps(chosen), *_null_searches(wording, papers, searches)],
     )
 
 
-def select(question: str, papers: Sequence[Paper], at_most: int) -> list[Paper]:
-    """The papers that bear on the question, best first, each family once."""
-    ranked = [item for item in rank(question, papers) if item.paper.supports]
+def select(question: str, papers: Sequence[Paper], at_most: int, named: Collection[str] = ()) -> list[Paper]:
+    """The papers that bear on the question and may carry a claim, best first, each family once."""
+    return _selected(rank(question, papers, named), at_most)
+
+
+def _selected(ranked: Sequence[Ranked], at_most: int) -> list[Paper]:
+    bearing = [item for item in ranked if item.paper.supports and item.bears]
     # Of a long question even the best paper holds a small part.
-    covered = min(_LEAST_COVERED, max((item.covered for item in ranked), default=0.0) / 2)
-    kept = [item for item in ranked if item.score >= _LEAST_SCORE and item.covered >= covered]
+    covered = min(_LEAST_COVERED, max((item.covered for item in bearing), default=0.0) / 2)
+    kept = [item for item in bearing if item.named or (item.score >= _LEAST_SCORE and item.covered >= covered)]
     if len(kept) < _KEPT_ANYWAY:
-        kept = ranked[:_KEPT_ANYWAY]
+        kept = bearing[:_KEPT_ANYWAY]
     return [item.paper for item in _without_superseded(kept)][:at_most]
+
+
+def _unreliable(ranked: Sequence[Ranked]) -> list[Paper]:
+    """Retracted works and works under concern that bear on the question as much as what is listed does."""
+    return [
+        item.paper
+        for item in ranked
+        if item.paper.marks & {"retracted", "concern"}
+        and "notice" not in item.paper.marks
+        and item.bears
+        and (item.named or (item.score >= _LEAST_SCORE and item.covered >= _LEAST_COVERED))
+    ][:_UNRELIABLE]
 
 
 def _without_superseded(ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -228,29 +254,51 @@ def _references(papers: Iterable[Paper]) -> str:
 
 
 def _summary(
+    wording: Wording,
     chosen: Sequence[_Chosen],
     told: Sequence[tuple[_Chosen, Sentence]],
+    unreliable: Sequence[Paper],
     papers: Sequence[Paper],
     searches: Sequence[Asked],
 ) -> str:
+    if not chosen:
+        return " ".join([_without_support(wording, unreliable, papers, searches), *_marked(unreliable)])
+    works = [item.paper for item, _ in told]
     if told:
-        works = [item.paper for item, _ in told]
         lead = (
             f"These sentences were selected by rule, without a language model, from {_number(len(works), 'abstract')} "
             f"close to the question; they are copied, not weighed against each other {_references(works)}."
         )
-        return " ".join([lead, *(_told(item.paper, sentence) for item, sentence in told)])
-    if chosen:
-        return (
+    else:
+        lead = (
             f"The searches found {_number(len(chosen), 'work')} that may bear on the question; from what was read of "
             f"them no sentence could be selected as an answer {_references(i.paper for i in chosen[:_CLAIMS])}."
         )
-    if papers:
+    return " ".join([lead, *(_told(item.paper, sentence) for item, sentence in told), *_marked(unreliable)])
+
+
+def _without_support(
+    wording: Wording, unreliable: Sequence[Paper], papers: Sequence[Paper], searches: Sequence[Asked]
+) -> str:
+    if unreliable:
         return (
-            "The searches found only works that have been retracted, are under an expression of concern or are "
-            f"notices, so nothing here supports an answer {_references(papers[:_CLAIMS])}."
+            "The searches found no work on this question that can be relied on: what bears on it has been retracted "
+            f"or is under an expression of concern {_references(unreliable)}."
         )
+    if papers:
+        return f"No evidence was found on {_subject(wording)}: the searches found only works on other subjects."
     return _nothing(searches)
+
+
+def _marked(unreliable: Sequence[Paper]) -> Iterator[str]:
+    """A sentence for each work that bears on the question and carries nothing, which says why."""
+    for paper in unreliable:
+        told = f"on this question {_state(paper)} and supports nothing here"
+        yield f"{_with_article(_study(paper))} {told} {paper.reference}."
+
+
+def _subject(wording: Wording) -> str:
+    return _listing([concept.names[0] for concept in wording.concepts] or list(wording.stems) or ["this question"])
 
 
 def _told(paper: Paper, sentence: Sentence) -> str:
@@ -277,11 +325,24 @@ def _article(item: _Chosen) -> DraftArticle:
     place = "title and abstract" if paper.abstract and paper.title else "abstract" if paper.abstract else "title"
     subject = _study(paper)
     if item.subjects:
-        reason = f"{subject[0].upper()}{subject[1:]} whose {place} {_verb(place)} {_listing(item.subjects[:6])}."
+        reason = f"{_capital(subject)} whose {place} {_verb(place)} {_listing(item.subjects[:6])}."
     else:
-        reason = f"{subject[0].upper()}{subject[1:]} found by the searches for this question."
+        reason = f"{_capital(subject)} found by the searches for this question."
     quotes = [item.claim.text] if item.claim and item.claim.quotable else []
     return DraftArticle(reference=paper.reference, reason=reason, quotes=quotes)
+
+
+def _unreliable_article(paper: Paper) -> DraftArticle:
+    reason = f"{_capital(_study(paper))} on this question that {_state(paper)}: it supports nothing."
+    return DraftArticle(reference=paper.reference, reason=reason, quotes=[])
+
+
+def _state(paper: Paper) -> str:
+    return "has been retracted" if "retracted" in paper.marks else "is under an expression of concern"
+
+
+def _capital(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
 
 
 def _verb(place: str) -> str:
@@ -396,7 +457,7 @@ def _stated_gaps(chosen: Sequence[_Chosen]) -> list[DraftGap]:
 def _null_searches(wording: Wording, papers: Sequence[Paper], searches: Sequence[Asked]) -> list[DraftGap]:
     """Searches that asked for this question and were answered with nothing, as one gap: a failed search is none."""
     empty = [search for search in searches if search.status == "empty" and search.as_written]
-    subject = _listing([concept.names[0] for concept in wording.concepts] or list(wording.stems) or ["this question"])
+    subject = _subject(wording)
     empty = [search for search in empty if search.filters == empty[0].filters and _asks_for(search.query, subject)]
     if not empty:
         return []

@@ -28,6 +28,8 @@ class Paper:
     """MeSH descriptors and keywords."""
     linked: tuple[tuple[str, str], ...] = ()
     """(what it is, reference) of the other works of the family: (`paper`, `«...»`)."""
+    has_unseen_links: bool = False
+    """Works of its family are known that were not shown."""
     positions: tuple[int, ...] = ()
     """Its places in the hit lists that showed it, from 0."""
 

@@ -110,7 +110,9 @@ def answer(
                 for number, call in enumerate(calls, 1)
             ]
         )
-    draft = compose(desk.question, said.papers, [search.asked for search in said.searches], said.max_articles)
+    draft = compose(
+        desk.question, said.papers, [search.asked for search in said.searches], said.max_articles, said.named
+    )
     return _submission(mend(draft, said.feedback), output_tools, said)
 
 
@@ -197,9 +199,7 @@ class _Desk:
         self.tools = tools
         self.searchers = _searchers(tools)
         self.made = {call.key for call in said.calls}
-        # A source's own spelling of the question, where it found nothing for ours.
-        suggested = next((search.suggestion for search in said.searches if search.suggestion), None)
-        self.question = _without_syntax(suggested) if suggested else said.question
+        self.question = respelled(said.question, said.searches)
         self.plan: Plan = plan_question(self.question)
         self.search_turns = len({call.turn for call in said.calls if call.tool.startswith("search_")})
 
@@ -226,12 +226,20 @@ class _Desk:
         today = self._today()
         if today is None and self._clock() and any(searcher.needs_dates for searcher in self.searchers):
             yield _Planned("current_time", {})
+        yield from self._linked()
         for searcher in self.searchers:
             for wanted in self._queries(searcher):
                 arguments = self._arguments(searcher, wanted, today)
                 if arguments is not None:
                     for server in searcher.servers(self.said.sources):
                         yield _Planned(searcher.tool.name, {**arguments, **server})
+
+    def _linked(self) -> Iterator[_Planned]:
+        """Papers of a trial, versions of a paper: what belongs to a work that the question names."""
+        if any(tool.name == "find_related" for tool in self.tools):
+            for paper in self.said.papers:
+                if paper.reference in self.said.question and paper.has_unseen_links:
+                    yield _Planned("find_related", {"reference": paper.reference, "relation": "linked"})
 
     def _queries(self, searcher: _Searcher) -> Iterator[_Wanted]:
         asked = [call for call in self.said.calls if call.tool == searcher.tool.name and call.answer is not None]
@@ -249,7 +257,13 @@ class _Desk:
             return
         elif self._has_read:
             yield from self._by_headings(searcher)
-        elif len({reference for search in seen if not search.broader for reference in search.references}) < _ENOUGH:
+        else:
+            yield from self._further(searcher, seen)
+
+    def _further(self, searcher: _Searcher, seen: Sequence[SeenSearch]) -> Iterator[_Wanted]:
+        if self.question != self.said.question and self.search_turns < _SEARCH_TURNS:
+            yield _Wanted(first_query(self.plan, searcher.grammar))
+        if len({reference for search in seen if not search.broader for reference in search.references}) < _ENOUGH:
             if self.search_turns == 1 or len(self.said.papers) < max(_ENOUGH, self.said.max_articles):
                 *closer, widest = wider_queries(self.plan, searcher.grammar, self.search_turns) or [""]
                 yield from (_Wanted(query) for query in closer)
@@ -314,14 +328,15 @@ class _Desk:
     # --- reading ---
 
     def _best(self) -> list[Paper]:
-        return select(self.question, self.said.papers, max(self.said.max_articles, _ENOUGH))
+        return select(self.question, self.said.papers, max(self.said.max_articles, _ENOUGH), self.said.named)
 
     def _read(self) -> Iterator[_Planned]:
         """Whole records of the best papers, each from a source that showed it and did not refuse it before."""
         asked = self._asked_for()
         wanted: dict[str, list[str]] = {}
         for paper in self._worth_reading():
-            for source in self.said.shown_by.get(paper.reference, ()):
+            # What no search showed came as a link of another work: its source is not known.
+            for source in self.said.shown_by.get(paper.reference) or [one.source for one in self.searchers]:
                 tool = _fetch_tool(source, self.tools)
                 if tool is not None and paper.reference not in asked.get(tool.name, ()):
                     wanted.setdefault(tool.name, []).append(paper.reference)
@@ -332,7 +347,7 @@ class _Desk:
 
     def _worth_reading(self) -> list[Paper]:
         """The best papers of which the end of the abstract is still to be seen, as many as may be listed and some."""
-        ranked = [item.paper for item in rank(self.question, self.said.papers) if item.paper.supports]
+        ranked = [item.paper for item in rank(self.question, self.said.papers, self.said.named) if item.paper.supports]
         return [paper for paper in ranked[: self.said.max_articles + _SPARE] if not (paper.whole and paper.headings)]
 
     def _asked_for(self) -> dict[str, set[str]]:
@@ -387,6 +402,31 @@ def _most(schema: Mapping[str, Any], otherwise: int) -> int:
     """The largest number that a parameter takes."""
     bounds = [option["maximum"] for option in (schema, *schema.get("anyOf", ())) if "maximum" in option]
     return int(bounds[0]) if bounds else otherwise
+
+
+def respelled(question: str, searches: Iterable[SeenSearch]) -> str:
+    """The question with words that a source does not know in the spelling that it suggests.
+
+    Where the suggestion can't be laid beside the query word by word, and the query found nothing, it is taken whole.
+    """
+    better: dict[str, str] = {}
+    whole = None
+    for search in searches:
+        if not search.suggestion:
+            continue
+        asked, suggested = (_WORD.findall(text) for text in (search.asked.query, search.suggestion))
+        if len(asked) == len(suggested):
+            pairs = {old.lower(): new for old, new in zip(asked, suggested, strict=True) if old.lower() != new.lower()}
+            # A spelling aid also changes words that the source has.
+            unknown = {word.lower() for phrase in search.unknown for word in _WORD.findall(phrase)} or pairs.keys()
+            better |= {old: new for old, new in pairs.items() if old in unknown and old not in better}
+        elif search.asked.status == "empty":
+            whole = whole or search.suggestion
+    mended = _WORD.sub(lambda found: better.get(found.group().lower(), found.group()), question)
+    return _without_syntax(whole) if mended == question and whole else mended
+
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 def _without_syntax(query: str) -> str:

@@ -33,7 +33,8 @@ _FIRST_CONCEPTS = 3
 _MOST_WORDS = 16
 _LONGEST_NAME = 3
 _POPULATION = 0.5
-_SPECIFIC = 0.95
+SPECIFIC = 0.95
+"""Weight from which a concept narrows a search by itself."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Plan:
     @property
     def first(self) -> tuple[Concept, ...]:
         """The concepts of the first search: two or three, or the only one there is."""
-        specific = [concept for concept in self.concepts if concept.weight >= _SPECIFIC]
+        specific = [concept for concept in self.concepts if concept.weight >= SPECIFIC]
         return self.concepts[: max(2, min(_FIRST_CONCEPTS, len(specific)))]
 
 
@@ -85,7 +86,7 @@ def content_words(question: str) -> list[str]:
     return list(found.values())
 
 
-def _without_identifiers(question: str) -> str:
+def without_identifiers(question: str) -> str:
     """The question without pasted citations, identifiers, references and field tags, which no word search should
     hold."""
     text = question[:_LONGEST_QUESTION]
@@ -100,7 +101,7 @@ def _without_identifiers(question: str) -> str:
 
 
 def _clauses(question: str) -> list[str]:
-    text = _without_identifiers(question)
+    text = without_identifiers(question)
     return [clause for clause in re.split(r"[^\w\s'’.·/+-]+|(?<=\w)\.(?=\s|$)|\s[-–]\s", text) if clause.strip()]
 
 
@@ -300,7 +301,7 @@ def related_query(plan: Plan, grammar: Grammar, titles: Sequence[str]) -> str | 
     for title in titles:
         words = {stem(word): word for token in word_tokens(title) for word in split_compound(token)}
         for key, word in words.items():
-            if key not in known and specificity(word) >= _SPECIFIC and not word.isdigit():
+            if key not in known and specificity(word) >= SPECIFIC and not word.isdigit():
                 spelled.setdefault(key, word)
                 holders[key] += 1
     shared = [(count * specificity(spelled[key]), spelled[key]) for key, count in holders.items() if count > 2]

@@ -76,6 +76,8 @@ class SeenSearch:
     """The tool whose call was answered with it; None for what stood in the first message."""
     suggestion: str | None = None
     """The query in the source's own spelling, where it offers one."""
+    unknown: tuple[str, ...] = ()
+    """Words of the query that the source says it has nothing for."""
     broader: bool = False
     """The source warns that it left out part of the query."""
     references: tuple[str, ...] = ()
@@ -93,6 +95,8 @@ class Transcript:
     date_to: str | None = None
     types_asked: bool = False
     """Whether the request itself is limited to publication types."""
+    named: frozenset[str] = frozenset()
+    """References of the works that the question names, and of those shown as linked to one of them."""
     calls: tuple[Call, ...] = ()
     searches: tuple[SeenSearch, ...] = ()
     papers: tuple[Paper, ...] = ()
@@ -207,13 +211,16 @@ def _request(prompt: str) -> dict[str, Any]:
 
 # --- views ------------------------------------------------------------------------------------------------------------
 
-_COUNT = re.compile(r"^(?:Search .* \| shown|Fetched) (\d+) of ", re.M)
+_COUNT = re.compile(r"^(?:(?:Search|Related to) .* \| shown|Fetched) (\d+) of ", re.M)
 _LEFT_OUT = re.compile(rf"^(?:Not found|Failed): ({REFERENCE.pattern})", re.M)
 _VIEW = re.compile(r"^(?=Search \S+ \| \S+ \| |Fetched \d+ of \d+$|Citations \| \d+ checked)", re.M)
 _DETAIL = re.compile(r"^(MeSH|Keywords|Registration|Registered for|Outcome|Result|Linked): ")
 _FILTERS = re.compile(r"^Filters: (.+)$", re.M)
 _WARNING = re.compile(r"^Warning: ", re.M)
 _BROADER = re.compile(r"^Warning: .*(?:left it out of the search|broader question|may not answer)", re.M)
+_UNKNOWN = re.compile(r"^Warning: \w+ has nothing for (?:'([^']+)'|\"([^\"]+)\") and left it out", re.M)
+_RELATION = re.compile(rf"^Relation: ({REFERENCE.pattern}): ", re.M)
+_UNSEEN = re.compile(r"^Linked: .*\bnot shown yet\b")
 _SUGGESTION = re.compile(r"^(?:Notice|Nothing found): .*\bsuggests: (.+)$", re.M)
 
 
@@ -283,6 +290,7 @@ class _Shelf:
                 total=int(total) if total and total != "unknown" else None,
                 tool=call.tool if call else None,
                 suggestion=suggested.group(1) if suggested else None,
+                unknown=tuple(single or double for single, double in _UNKNOWN.findall(header)),
                 broader=bool(_BROADER.search(header)),
                 references=tuple(paper.reference for paper in papers),
             )
@@ -300,10 +308,20 @@ def _with_views(transcript: Transcript, prompt: str) -> Transcript:
             shelf.read(call.answer, call)
     return replace(
         transcript,
+        named=_named(transcript),
         searches=tuple(shelf.searches),
         papers=tuple(shelf.papers.values()),
         shown_by={reference: tuple(sources) for reference, sources in shelf.shown_by.items()},
     )
+
+
+def _named(transcript: Transcript) -> frozenset[str]:
+    named = set(REFERENCE.findall(transcript.question))
+    for call in transcript.calls:
+        asked = call.arguments if call.tool == "find_related" else {}
+        if asked.get("relation") == "linked" and asked.get("reference") in named and call.answer:
+            named.update(_RELATION.findall(_split(call.answer)[0]))
+    return frozenset(named)
 
 
 def _split(text: str) -> tuple[str, list[list[str]]]:
@@ -355,6 +373,7 @@ def _paper(block: Sequence[str]) -> Paper:
         marks=frozenset(mark for shown, mark in _MARKS.items() if shown in heading.group(2)),
         headings=tuple(_headings(details)),
         linked=tuple(reversed([link for line in details if (link := _link(line))])),
+        has_unseen_links=any(_UNSEEN.match(line) for line in details),
     )
 
 
@@ -382,5 +401,6 @@ def _merged(known: Paper, new: Paper) -> Paper:
         marks=known.marks | new.marks,
         headings=longer.headings or known.headings or new.headings,
         linked=tuple(dict.fromkeys((*known.linked, *new.linked))),
+        has_unseen_links=known.has_unseen_links or new.has_unseen_links,
         positions=(*known.positions, *new.positions),
     )

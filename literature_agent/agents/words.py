@@ -96,7 +96,7 @@ BROAD_WORDS = _listed(
 """Words of the subject that alone would find a million records."""
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-‐‑–'’.·/+][^\W_]+)*\+?")
-_PREFIXES = _listed(
+PREFIXES = _listed(
     "anti auto bi bio co counter cross de extra hyper hypo infra inter intra macro micro mid mini multi neo non over"
     " para peri post pre pro pseudo re self semi sub super supra trans tri ultra un under x"
 )
@@ -219,18 +219,20 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=1024)
 def stems(text: str) -> tuple[str, ...]:
     """Stems of the words that carry meaning, in order; the parts of compounds and the compound itself."""
-    found: list[str] = []
+    return tuple(found for group in stem_groups(text) for found in group)
+
+
+def stem_groups(text: str) -> Iterator[tuple[str, ...]]:
+    """The stems of each word that carries meaning: one, or that of a compound followed by those of its parts."""
     for token in word_tokens(text):
         word = bare(token)
         if word in STOP_WORDS:
             continue
         parts = [part for part in re.split(r"[-‐‑–/]", word) if part]
         if len(parts) > 1:
-            found.append(stem("".join(parts)))
-            found.extend(stem(part) for part in parts if len(part) > 2 and part not in STOP_WORDS)
+            yield (stem("".join(parts)), *(stem(part) for part in parts if len(part) > 2 and part not in STOP_WORDS))
         else:
-            found.append(stem(word))
-    return tuple(found)
+            yield (stem(word),)
 
 
 def american(word: str) -> str:
@@ -292,7 +294,7 @@ def truncated(word: str) -> str | None:
 def closed_compound(word: str) -> str | None:
     """`postoperative` for `post-operative`; None where nobody closes the compound."""
     first, hyphen, rest = word.partition("-")
-    return first + rest if hyphen and first.lower() in _PREFIXES and rest.isalpha() else None
+    return first + rest if hyphen and first.lower() in PREFIXES and rest.isalpha() else None
 
 
 def split_compound(word: str) -> tuple[str, ...]:
@@ -304,7 +306,7 @@ def split_compound(word: str) -> tuple[str, ...]:
         return tuple(parts)
     if len(parts) > 3 or any(len(part) < 4 or not part.isalpha() for part in parts):
         return (word,) if "/" not in word else tuple(parts)
-    if parts[0].lower() in _PREFIXES:
+    if parts[0].lower() in PREFIXES:
         return (word,)
     return tuple(parts)
 
@@ -328,6 +330,9 @@ def specificity(word: str) -> float:
         return 0.3
     if american(plain) in BROAD_WORDS:
         return 0.9
+    last = re.split(r"[-‐‑–]", plain)[-1]
+    if last != plain and (is_weak(last) or american(last) in BROAD_WORDS):
+        return 0.9  # a `low-dose`, `high-risk` or `long-term` anything
     score = 1.0 + min(len(plain), 14) / 14
     letters = re.sub(r"['’]s$", "", word)
     if any(c.isdigit() for c in letters):

@@ -11,6 +11,7 @@ from literature_agent.agents.compose import compose, select
 from literature_agent.agents.evidence import Asked, Mark, Paper
 from literature_agent.agents.rank import rank
 from literature_agent.ids import find_identifiers
+from literature_agent.integrity.claims import is_claim
 from literature_agent.integrity.sentences import sentence_spans
 from literature_agent.registry import find_references
 
@@ -83,18 +84,59 @@ def test_a_paper_that_uses_another_name_for_the_thing_is_found() -> None:
     assert [item.paper.reference for item in ranked] == [ref(1), ref(2)]
 
 
-@pytest.mark.parametrize("mark", ["retracted", "concern", "notice"])
-def test_works_that_can_not_be_relied_on_carry_nothing(mark: Mark) -> None:
+STATES = {"retracted": "has been retracted", "concern": "is under an expression of concern"}
+
+
+@pytest.mark.parametrize("mark", ["retracted", "concern"])
+def test_works_that_can_not_be_relied_on_are_named_as_such_and_carry_nothing(mark: Mark) -> None:
     draft = compose(QUESTION, [paper(1, marks=frozenset({mark})), paper(2)], [])
-    assert ref(1) not in draft.model_dump_json()
+    assert draft.summary.endswith(
+        f" A randomised controlled trial of 2020 on this question {STATES[mark]} and supports nothing here {ref(1)}."
+    )
+    assert ref(1) not in draft.model_copy(update={"summary": ""}).model_dump_json()
+    assert draft.summary.count(ref(1)) == 1
     assert ref(2) in draft.summary
 
 
-def test_where_only_retracted_works_were_found_the_answer_says_so() -> None:
-    draft = compose(QUESTION, [paper(1, marks=frozenset({"retracted"}))], [Asked("s1", "pubmed", "ok")])
-    assert draft.relevant_articles == []
-    assert "retracted" in draft.summary
+def test_a_notice_and_an_unreliable_work_on_another_subject_are_left_out() -> None:
+    notice = paper(1, marks=frozenset({"notice"}))
+    other = paper(3, title="Grip strength", abstract="Metformin eases grip.", marks=frozenset({"retracted"}))
+    draft = compose(QUESTION, [notice, paper(2), other], []).model_dump_json()
+    assert ref(1) not in draft
+    assert ref(3) not in draft
+
+
+@pytest.mark.parametrize("mark", ["retracted", "concern"])
+def test_where_only_unreliable_works_bear_on_the_question_they_are_listed_with_their_mark(mark: Mark) -> None:
+    other = paper(2, title="Grip strength of swimmers", abstract="CONCLUSIONS: Swimmers grip well in water.")
+    draft = compose(QUESTION, [other, paper(1, marks=frozenset({mark}))], [Asked("s1", "pubmed", "ok")])
+    assert [article.reference for article in draft.relevant_articles] == [ref(1)]
+    assert STATES[mark] in draft.relevant_articles[0].reason
+    assert draft.relevant_articles[0].quotes == []
+    assert all(ref(1) in sentence for sentence in summary_sentences(draft.summary))
     assert "“" not in draft.summary
+    assert draft.key_themes == []
+
+
+def test_works_on_other_subjects_are_no_evidence() -> None:
+    """What a wide search dragged in shares a word with the question and nothing else."""
+    question = "Is antivenom effective for scorpion stings in pregnancy?"
+    other = paper(1, title="Aspirin in pregnancy", abstract="CONCLUSIONS: Aspirin is effective in pregnancy.")
+    draft = compose(question, [other], [Asked("s1", "pubmed", "ok")])
+    assert draft.relevant_articles == []
+    assert draft.key_themes == []
+    assert draft.summary == (
+        "No evidence was found on scorpion stings, antivenom and pregnancy: the searches found only works on other "
+        "subjects."
+    )
+    assert not is_claim(draft.summary)
+
+
+def test_a_work_that_the_question_names_is_listed_first_whatever_it_holds() -> None:
+    named = paper(1, title="Grip strength of swimmers", abstract="CONCLUSIONS: Swimmers grip well in water.")
+    papers = [paper(2), named, paper(3)]
+    draft = compose(f"What does {ref(1)} say of metformin and cognitive decline?", papers, [], named={ref(1)})
+    assert [article.reference for article in draft.relevant_articles] == [ref(1), ref(2), ref(3)]
 
 
 def test_a_preprint_gives_way_to_its_published_version() -> None:
@@ -302,6 +344,20 @@ def test_study_type_and_date_decide_between_equals_and_never_over_the_subject() 
 def test_what_can_carry_no_claim_ranks_last() -> None:
     ranked = rank(QUESTION, [paper(1, marks=frozenset({"retracted"})), paper(2, title="Grip", abstract="Grip.")])
     assert [item.paper.reference for item in ranked] == [ref(2), ref(1)]
+
+
+def test_a_compound_counts_as_one_thing_and_its_common_parts_for_little() -> None:
+    question = "Does low-dose atropine slow myopia?"
+    right = paper(1, title="Atropine 0.01% and myopia", abstract="Atropine slows myopia.")
+    shares_the_dose = paper(2, title="Low-dose aspirin", abstract="Low-dose aspirin, a low dose, slows ageing.")
+    first, second = rank(question, [shares_the_dose, right])
+    assert (first.paper.reference, second.paper.reference) == (ref(1), ref(2))
+    assert first.covered > 2 * second.covered
+
+
+def test_references_in_a_question_are_no_words_of_it() -> None:
+    plain = rank("Does metformin slow decline?", [paper(1)])
+    assert rank(f"Does metformin {ref(7)} slow decline?", [paper(1)]) == plain
 
 
 def test_ranking_of_nothing_is_empty_and_a_question_without_words_ranks_all() -> None:

@@ -15,7 +15,7 @@ from evals.evaluators.judge import Judge, Judgement, shown_to_judge
 from evals.outcome import Outcome, Said
 from literature_agent.testing import Calls, Seen, scripted_model
 
-from .conftest import PAPER, PREPRINT, RETRACTED, TRIAL, changed, retold
+from .conftest import PAPER, PREPRINT, RETRACTED, TRIAL, changed, reference_of, retold
 
 
 def values(outcome: Outcome, expected: Expected | None = None, about: About | None = None) -> dict[str, float]:
@@ -88,6 +88,32 @@ def test_required_statuses(good: Outcome) -> None:
         assert behaves(changed(good, partial(_set_status, status)), about(status))
 
 
+def test_works_without_bearing_may_be_shown_where_there_is_no_evidence_but_not_listed_or_cited(good: Outcome) -> None:
+    wanted = about("no_evidence")
+    nothing: dict[str, Any] = {"relevant_articles": [], "key_themes": [], "research_gaps": []}
+    honest = changed(good, lambda output: output.update(nothing, summary="No evidence was found on the question."))
+    assert behaves(honest, wanted)
+    assert not behaves(changed(honest, lambda output: output.update(summary="See the search log.")), wanted)
+    assert not behaves(changed(honest, lambda output: output.update(status="partial")), wanted)
+    listed = changed(honest, lambda output: output.update(relevant_articles=good.output["relevant_articles"]))
+    assert not behaves(listed, wanted)
+    cited = changed(honest, lambda output: output.update(summary=f"No evidence but {reference_of(good, TRIAL)}."))
+    assert not behaves(cited, wanted)
+
+
+def test_a_retracted_paper_must_be_named_and_said_to_be_so(good: Outcome) -> None:
+    wanted = about("names_retracted", MARKED)
+    assert not behaves(good, wanted)
+    reference = reference_of(good, RETRACTED)
+
+    def said(text: str) -> Outcome:
+        return changed(good, lambda output: output.update(summary=f"{output['summary']} {text}"))
+
+    assert not behaves(said(f"Another said more {reference}."), wanted)
+    assert not behaves(said("A trial on it has been retracted."), wanted)
+    assert behaves(said(f"A trial on it has been retracted {reference}."), wanted)
+
+
 def listing(good: Outcome, *articles: dict[str, Any], limitations: tuple[str, ...] = ()) -> Outcome:
     return changed(
         good,
@@ -132,8 +158,9 @@ def test_records_to_be_left_out_must_not_be_listed(good: Outcome) -> None:
 def test_the_right_spelling_must_be_suggested_or_searched_for(good: Outcome) -> None:
     wanted = about("suggests_spelling", {"kind": "misspelt", "texts": ["metformin"]})
     assert not behaves(good, wanted)
-    notice = Said(kind="result", text="Search s1 | pubmed | empty\nNotice: did you mean metformin?", turn=1, at_s=0)
-    assert behaves(retold(good, notice), wanted)
+    for label in ("Notice", "Nothing found"):
+        text = f"Search s1 | pubmed | empty\n{label}: did you mean metformin?"
+        assert behaves(retold(good, Said(kind="result", text=text, turn=1, at_s=0)), wanted)
     searched = Said(kind="call", text='{"query": "metformin"}', tool="search_pubmed", turn=1, at_s=0)
     assert behaves(retold(good, searched), wanted)
 
