@@ -16,8 +16,9 @@ from evals.datasets import known, load
 from evals.harness import Plan, run
 from evals.models import RECORDED
 from evals.page import write_comparison, write_page
+from evals.pairwise import PairedReport, PairJudge, compare_pairwise
 from evals.report import Report, compare, missed, read_report, read_thresholds
-from evals.terminal import print_comparison, print_report
+from evals.terminal import print_comparison, print_preferences, print_report
 from literature_agent import Budget
 from literature_agent.errors import InvalidInputError, LiteratureError
 
@@ -80,20 +81,49 @@ def compare_main(arguments: Sequence[str]) -> int:
     parser.add_argument("before", type=Path, metavar="A", help="folder of a run")
     parser.add_argument("after", type=Path, metavar="B", help="folder of a run")
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write a page (HTML)")
+    parser.add_argument("--judge", metavar="MODEL", help="also let a model say which answer of each case is better")
+    parser.add_argument(
+        "--judge-repeats", type=_positive, default=1, metavar="N", help="judgements of each pair in each order (1)"
+    )
+    parser.add_argument("--rubric", type=Path, metavar="FILE", help="for the judge (evals/evaluators/rubric_pair.md)")
     parser.add_argument("--fail-on-worse", action="store_true", help="exit 1 if any metric got worse")
     chosen = parser.parse_args(arguments)
     try:
         before, after = read_report(chosen.before), read_report(chosen.after)
         moved = compare(before, after)
+        judged = _judged(chosen, before, after) if chosen.judge else None
     except LiteratureError as refused:
         print(f"{refused.message} {refused.recovery}".strip(), file=sys.stderr)
         return _FAILED if refused.message.startswith("Not comparable") else _USAGE
     console = Console()
     print_comparison(before, after, moved, console)
+    if judged is not None:
+        print_preferences(judged, console)
     if chosen.out is not None:
-        chosen.out.write_text(write_comparison(before, after, moved), encoding="utf-8")
+        chosen.out.write_text(write_comparison(before, after, moved, judged), encoding="utf-8")
         console.print(str(chosen.out), highlight=False, soft_wrap=True)
+    if judged is not None and judged.failed:
+        return _FAILED
     return _FAILED if chosen.fail_on_worse and any(one.verdict == "worse" for one in moved) else 0
+
+
+def _judged(chosen: argparse.Namespace, before: Report, after: Report) -> PairedReport:
+    judge = PairJudge(model=chosen.judge, repeats=chosen.judge_repeats, rubric=_rubric(chosen))
+    folders = [path if path.is_dir() else path.parent for path in (chosen.before, chosen.after)]
+    return asyncio.run(compare_pairwise(judge, (folders[0], before), (folders[1], after)))
+
+
+def _rubric(chosen: argparse.Namespace) -> str:
+    """The rubric of the file that was named; empty: the judge's own."""
+    if chosen.rubric is None:
+        return ""
+    try:
+        text: str = chosen.rubric.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as broken:
+        raise InvalidInputError(f"The rubric {str(chosen.rubric)!r} can't be read: {broken}.") from None
+    if not text.strip():
+        raise InvalidInputError(f"The rubric {str(chosen.rubric)!r} is empty.")
+    return text
 
 
 def list_main(arguments: Sequence[str]) -> int:
@@ -135,7 +165,7 @@ def _evaluators(chosen: argparse.Namespace) -> list[Any]:
     if chosen.judge:
         from evals.evaluators.judge import Judge
 
-        found.append(Judge(model=chosen.judge, repeats=chosen.judge_repeats))
+        found.append(Judge(model=chosen.judge, repeats=chosen.judge_repeats, rubric=_rubric(chosen)))
     return found
 
 
@@ -171,6 +201,7 @@ def _run_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
     parser.add_argument("--judge", metavar="MODEL", help="also let a model judge")
     parser.add_argument("--judge-repeats", type=_positive, default=2, metavar="N", help="judgements of each answer (2)")
+    parser.add_argument("--rubric", type=Path, metavar="FILE", help="for the judge (evals/evaluators/rubric.md)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
 

@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from evals.evaluators.metrics import metric
 from evals.harness import read_outcome
+from evals.pairwise import CRITERIA, HEADER, PairedReport, rows_of, told
 from evals.report import CaseResult, Moved, Report, Summary
 from evals.terminal import ARROWS, figure
 
@@ -35,6 +36,9 @@ class _TableOf(NamedTuple):
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
+    note: str = ""
+    wide: bool = False
+    """The last column is a text."""
 
 
 def write_page(report: Report, out: Path) -> Path:
@@ -97,8 +101,8 @@ def render_page(report: Report, out: Path) -> str:
     )
 
 
-def write_comparison(before: Report, after: Report, moved: Sequence[Moved]) -> str:
-    """The page of two runs: differences with intervals, all figures, the cases that moved most."""
+def write_comparison(before: Report, after: Report, moved: Sequence[Moved], judged: PairedReport | None = None) -> str:
+    """The page of two runs: differences with intervals, all figures, cases that moved most, what a judge prefers."""
     first, second = f"A: {before.made.model}", f"B: {after.made.model}"
     rows = [
         [
@@ -123,12 +127,29 @@ def write_comparison(before: Report, after: Report, moved: Sequence[Moved]) -> s
         tables=[
             _TableOf("All figures", ("metric", first, second, "difference", "95 % interval", ""), rows),
             _TableOf("Cases that moved most", ("case", "metric", "A", "B"), _most_moved(before, after, quality)),
+            *_judged(judged),
             _TableOf("What was run", ("", first, second), _made_rows(before, after)),
         ],
         cases=[],
         instructions="",
         packed={},
     )
+
+
+def _judged(report: PairedReport | None) -> list[_TableOf]:
+    if report is None:
+        return []
+    names = {"first": "A", "second": "B", "both": "A and B"}
+    rows = []
+    for pair in report.pairs:
+        values = [pair.value(criterion) for criterion in CRITERIA]
+        why = pair.error or (f"no answer of {names[pair.unanswered]}" if pair.unanswered else "")
+        reasons = why or " / ".join(one.reason for one in pair.preferences if one.reason)
+        rows.append([pair.name, *("" if value is None else f"{value:+.2f}" for value in values), reasons[:600]])
+    return [
+        _TableOf("What the judge prefers", HEADER, rows_of(report), note=told(report)),
+        _TableOf("Judged pairs, preference for B", ("case", *CRITERIA, "why"), rows, wide=True),
+    ]
 
 
 def _made_rows(before: Report, after: Report) -> list[list[str]]:

@@ -206,14 +206,23 @@ def obstacles(before: Report, after: Report) -> list[str]:
     return found
 
 
+def comparable(before: Report, after: Report) -> None:
+    """Refuse two runs that can't be compared.
+
+    Raises:
+        InvalidInputError: the message says why.
+    """
+    if reasons := obstacles(before, after):
+        raise InvalidInputError(f"Not comparable: {'; '.join(reasons)}.", recovery="Run both on the same cases.")
+
+
 def compare(before: Report, after: Report) -> list[Moved]:
     """Every metric that both runs have.
 
     Raises:
         InvalidInputError: the runs can't be compared; the message says why.
     """
-    if reasons := obstacles(before, after):
-        raise InvalidInputError(f"Not comparable: {'; '.join(reasons)}.", recovery="Run both on the same cases.")
+    comparable(before, after)
     moved: list[Moved] = []
     both = {one.name for one in before.metrics()} & {one.name for one in after.metrics()}
     for one in in_order([name for name in (m.name for m in after.metrics()) if name in both]):

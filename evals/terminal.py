@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evals.evaluators.metrics import Group, Metric, metric
+from evals.pairwise import HEADER, PairedReport, rows_of, told
 from evals.report import Moved, Report
 
 _GROUPS: tuple[tuple[Group, str], ...] = (
@@ -57,9 +58,9 @@ def print_report(report: Report, console: Console) -> None:
                 str(summary.failed or ""),
             )
     console.print(table)
-    told = f"{len(report.cases)} cases, {report.failed} failed, {report.wall_s:.1f} s at {made.concurrency} at once"
-    told += f", {report.peak_memory_mb:.0f} MB" if report.peak_memory_mb else ""
-    console.print(told + (f"; {report.resumed} were there from a run that was stopped" if report.resumed else ""))
+    said = f"{len(report.cases)} cases, {report.failed} failed, {report.wall_s:.1f} s at {made.concurrency} at once"
+    said += f", {report.peak_memory_mb:.0f} MB" if report.peak_memory_mb else ""
+    console.print(said + (f"; {report.resumed} were there from a run that was stopped" if report.resumed else ""))
     if report.failed:
         console.print("A failed case counts as the worst value and stays in the denominator.")
     for case in [case for case in report.cases if case.error is not None][:_SHOWN_FAILURES]:
@@ -95,3 +96,14 @@ def print_comparison(before: Report, after: Report, moved: Sequence[Moved], cons
     for report, place in ((before, "first"), (after, "second")):
         if report.failed:
             console.print(f"{report.failed} failed in the {place}: they count as the worst value.")
+
+
+def print_preferences(report: PairedReport, console: Console) -> None:
+    """What a judge prefers, for each criterion."""
+    table = Table(box=None, pad_edge=False)
+    for name in HEADER:
+        table.add_column(name, justify="left" if name in ("criterion", "") else "right")
+    for row in rows_of(report):
+        table.add_row(*row)
+    console.print(table)
+    console.print(told(report), highlight=False)

@@ -89,6 +89,13 @@ def _agree(first: Judgement, second: Judgement) -> bool:
 
 def shown_to_judge(outcome: Outcome, *, evidence_first: bool) -> str:
     """The message of a judge: question, answer, and the abstracts cited, by number instead of reference."""
+    answer, evidence = shown_answer(outcome)
+    question = f"<question>\n{outcome.output.get('question')}\n</question>"
+    return "\n\n".join([question, evidence, answer] if evidence_first else [question, answer, evidence])
+
+
+def shown_answer(outcome: Outcome) -> tuple[str, str]:
+    """The answer, and the abstracts that it cites, by number instead of reference."""
     numbers: dict[str, str] = {}
 
     def numbered(text: str) -> str:
@@ -98,10 +105,10 @@ def shown_to_judge(outcome: Outcome, *, evidence_first: bool) -> str:
     abstracts: list[str] = []
     for article in outcome.articles[:_MOST_ABSTRACTS]:
         name = numbered(str(article.get("reference") or "?"))
-        abstracts.append(f"{name} {article.get('title') or ''}\n{article.get('abstract_text') or 'No abstract.'}")
-    evidence = "\n\n".join(["<abstracts>", *abstracts, "</abstracts>"])
-    question = f"<question>\n{outcome.output.get('question')}\n</question>"
-    return "\n\n".join([question, evidence, answer] if evidence_first else [question, answer, evidence])
+        mark = " [RETRACTED]" if article.get("correction_status") == "retracted" else ""
+        title = article.get("title") or ""
+        abstracts.append(f"{name}{mark} {title}\n{article.get('abstract_text') or 'No abstract.'}")
+    return answer, "\n\n".join(["<abstracts>", *abstracts, "</abstracts>"])
 
 
 def _answer(outcome: Outcome) -> str:
