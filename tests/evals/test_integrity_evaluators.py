@@ -5,12 +5,25 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from evals.cases import Ask, Expected
-from evals.evaluators import INTEGRITY, score
+from evals.evaluators import (
+    INTEGRITY,
+    FabricatedReferences,
+    GapSupport,
+    HonestStatus,
+    LeakedIdentifiers,
+    QuotePassRate,
+    RepairRounds,
+    RetractedAsSupport,
+    UnsupportedClaims,
+    VersionDoubleCount,
+    score,
+)
 from evals.outcome import Outcome, Said
 from evals.task import answer
 from evals.upstream import Upstream
@@ -134,6 +147,32 @@ def test_a_planted_fault_moves_its_own_rate_and_no_other(
     assert moved == {metric}
     better_high = metric in ("quote_pass_rate", "gap_support_rate", "honest_status_rate")
     assert (found[metric] < PERFECT[metric]) is better_high
+
+
+MEANT_FOR = {
+    fabricated_reference: FabricatedReferences,
+    leaked_doi: LeakedIdentifiers,
+    forged_quote: QuotePassRate,
+    unsupported_claim: UnsupportedClaims,
+    retracted_support: RetractedAsSupport,
+    double_count: VersionDoubleCount,
+    unsupported_gap: GapSupport,
+    dishonest_status: HonestStatus,
+}
+
+
+def test_of_all_plants_and_all_evaluators_only_the_pairs_that_are_meant_for_each_other_meet(good: Outcome) -> None:
+    """Each evaluator alone, on the right answer and on each plant."""
+
+    def said(outcome: Outcome, kind: Any) -> dict[str, float]:
+        return {name: float(one.value) for name, one in score(outcome, None, None, [kind()]).items()}
+
+    assert {*MEANT_FOR.values(), RepairRounds} == set(INTEGRITY)
+    before = {kind: said(good, kind) for kind in INTEGRITY}
+    for plant in MEANT_FOR:
+        planted = changed(good, partial(plant, good))
+        caught = {kind for kind in INTEGRITY if said(planted, kind) != before[kind]}
+        assert caught == {MEANT_FOR[plant]}, plant.__name__
 
 
 def test_a_retracted_paper_that_is_said_to_be_so_supports_nothing(good: Outcome) -> None:
