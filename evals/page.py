@@ -6,7 +6,7 @@ import base64
 import gzip
 import html
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,7 @@ from evals.evaluators.metrics import metric
 from evals.harness import read_outcome
 from evals.pairwise import CRITERIA, HEADER, PairedReport, rows_of, told
 from evals.report import CaseResult, Moved, Report, Summary
-from evals.terminal import ARROWS, figure
+from evals.terminal import ARROWS, differences, figure
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MANY = 100
@@ -39,6 +39,8 @@ class _TableOf(NamedTuple):
     note: str = ""
     wide: bool = False
     """The last column is a text."""
+    words: bool = False
+    """All columns are texts."""
 
 
 def write_page(report: Report, out: Path) -> Path:
@@ -75,7 +77,7 @@ def render_page(report: Report, out: Path) -> str:
     made = report.made.model_dump()
     tables = [
         _TableOf("All figures", ("metric", "mean", "95 % interval", "cases", "failed"), rows),
-        _TableOf("What was run", ("", ""), [(name, _plain(value)) for name, value in made.items()]),
+        _TableOf("What was run", (), [(n, _plain(v)) for n, v in made.items() if _plain(v)], words=True),
     ]
     packed: dict[str, str] = {}
     many = len(report.cases) > _MANY
@@ -91,8 +93,8 @@ def render_page(report: Report, out: Path) -> str:
     made_of = report.made
     return _render(
         title=f"{made_of.dataset} by {made_of.model}",
-        told=f"{made_of.note + ', ' if made_of.note else ''}{len(report.cases)} cases, {report.failed} failed "
-        f"(the worst value, in the denominator), {report.wall_s:.0f} s, {report.started_at}",
+        told=f"{made_of.note + ', ' if made_of.note else ''}{len(report.cases)} cases, {_failed(report)}, "
+        f"{report.wall_s:.0f} s, {_moment(report)}",
         charts=charts,
         tables=tables,
         cases=[_case(case, case.name in packed, many) for case in report.cases],
@@ -109,8 +111,7 @@ def write_comparison(before: Report, after: Report, moved: Sequence[Moved], judg
             one.metric.name,
             figure(one.before.mean, one.metric),
             figure(one.after.mean, one.metric),
-            f"{one.difference.mean:+.3f}",
-            f"{one.difference.low:+.3f} to {one.difference.high:+.3f}",
+            *differences(one),
             one.verdict,
         ]
         for one in moved
@@ -118,8 +119,8 @@ def write_comparison(before: Report, after: Report, moved: Sequence[Moved], judg
     quality = [one for one in moved if one.metric.worst is not None]
     return _render(
         title=f"{after.made.dataset}: {before.made.model} against {after.made.model}",
-        told=f"A of {before.started_at}, B of {after.started_at}; {len({c.case for c in after.cases})} cases, "
-        f"{before.failed} and {after.failed} failed",
+        told=f"A of {_moment(before)}, {_failed(before)}; B of {_moment(after)}, {_failed(after)}; "
+        f"{len({c.case for c in after.cases})} cases",
         charts=[
             _Chart("Difference, B less A", _differences(quality), "Paired by case, 95 % bootstrap interval."),
             *_scatter(before, after),
@@ -128,12 +129,20 @@ def write_comparison(before: Report, after: Report, moved: Sequence[Moved], judg
             _TableOf("All figures", ("metric", first, second, "difference", "95 % interval", ""), rows),
             _TableOf("Cases that moved most", ("case", "metric", "A", "B"), _most_moved(before, after, quality)),
             *_judged(judged),
-            _TableOf("What was run", ("", first, second), _made_rows(before, after)),
+            _TableOf("What was run", ("", first, second), _made_rows(before, after), words=True),
         ],
         cases=[],
         instructions="",
         packed={},
     )
+
+
+def _failed(report: Report) -> str:
+    return f"{report.failed} failed, each of which counts as the worst value" if report.failed else "none failed"
+
+
+def _moment(report: Report) -> str:
+    return report.started_at[:16].replace("T", " ") + " UTC"
 
 
 def _judged(report: PairedReport | None) -> list[_TableOf]:
@@ -154,7 +163,7 @@ def _judged(report: PairedReport | None) -> list[_TableOf]:
 
 def _made_rows(before: Report, after: Report) -> list[list[str]]:
     a, b = before.made.model_dump(), after.made.model_dump()
-    return [[name, _plain(a[name]), _plain(b[name])] for name in a]
+    return [[name, _plain(a[name]), _plain(b[name])] for name in a if _plain(a[name]) or _plain(b[name])]
 
 
 def _most_moved(before: Report, after: Report, moved: Sequence[Moved]) -> list[list[str]]:
@@ -203,55 +212,59 @@ def _plain(value: object) -> str:
 
 # --- drawings ---------------------------------------------------------------------------------------------------------
 
-_LEFT, _WIDTH, _ROW = 250, 760, 28
+_WIDTH, _ROW = 480, 40
+"""In units that are about a pixel on a telephone: the name of a metric stands over its bar."""
 
 
 def _bars(summaries: Sequence[Summary]) -> str:
     """A bar from 0 to 1 for each metric, with its interval."""
-    height = _ROW * len(summaries) + 30
+    height = _ROW * len(summaries) + 26
     parts = [_svg_open(_WIDTH, height, "Means with intervals")]
-    span = _WIDTH - _LEFT - 130
+    span = _WIDTH - 12
     for tick in (0, 0.25, 0.5, 0.75, 1):
-        x = _LEFT + span * tick
-        parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - 22}"/>')
-        parts.append(f'<text class="faint" x="{x:.1f}" y="{height - 6}" text-anchor="middle">{tick:g}</text>')
+        parts += _tick(6 + span * tick, height, f"{tick:g}", tick)
     for row, one in enumerate(summaries):
-        y = row * _ROW + 6
+        y = row * _ROW + 22
         arrow = ARROWS[metric(one.name).better]
-        low, high = _LEFT + span * one.low, _LEFT + span * one.high
+        low, high = 6 + span * one.low, 6 + span * one.high
+        failed = f" ({one.failed} failed)" if one.failed else ""
         parts += [
-            f'<text x="{_LEFT - 10}" y="{y + 12}" text-anchor="end">{html.escape(one.name)} {arrow}</text>',
-            f'<rect class="bar" x="{_LEFT}" y="{y}" width="{max(1.0, span * one.mean):.1f}" height="16" rx="2">'
+            f'<text x="6" y="{y - 6}">{html.escape(one.name)} {arrow}</text>',
+            f'<text class="value" x="{_WIDTH - 6}" y="{y - 6}" text-anchor="end">{one.mean:.3f}{failed}</text>',
+            f'<rect class="bar" x="6" y="{y}" width="{max(1.0, span * one.mean):.1f}" height="12" rx="2">'
             f"<title>{html.escape(one.name)} {one.mean:.4f} ({one.low:.4f} to {one.high:.4f}), "
             f"{one.cases} cases, {one.failed} failed</title></rect>",
-            f'<path class="interval" d="M{low:.1f} {y + 8}H{high:.1f}M{low:.1f} {y + 4}v8M{high:.1f} {y + 4}v8"/>',
-            f'<text x="{_LEFT + span + 12}" y="{y + 12}">{one.mean:.3f}'
-            f"{f' ({one.failed} failed)' if one.failed else ''}</text>",
+            f'<path class="interval" d="M{low:.1f} {y + 6}H{high:.1f}M{low:.1f} {y + 2}v8M{high:.1f} {y + 2}v8"/>',
         ]
     return "".join([*parts, "</svg>"])
 
 
 def _differences(moved: Sequence[Moved]) -> str:
     """The difference of each metric around zero."""
-    height = _ROW * max(1, len(moved)) + 30
+    height = _ROW * max(1, len(moved)) + 26
     widest = max([0.05, *(abs(v) for one in moved for v in (one.difference.low, one.difference.high))])
-    span = (_WIDTH - _LEFT - 130) / 2
-    middle = _LEFT + span
+    span = (_WIDTH - 16) / 2
+    middle = _WIDTH / 2
     parts = [_svg_open(_WIDTH, height, "Differences with intervals")]
     for tick in (-widest, 0.0, widest):
-        x = middle + span * tick / widest
-        parts.append(f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - 22}"/>')
-        parts.append(f'<text class="faint" x="{x:.1f}" y="{height - 6}" text-anchor="middle">{tick:+.2f}</text>')
+        parts += _tick(middle + span * tick / widest, height, f"{tick:+.2f}" if tick else "0", (tick / widest + 1) / 2)
     for row, one in enumerate(moved):
-        y = row * _ROW + 14
+        y = row * _ROW + 28
         x, low, high = (middle + span * v / widest for v in one.difference[:3])
         parts += [
-            f'<text x="{_LEFT - 10}" y="{y + 4}" text-anchor="end">{html.escape(one.metric.name)}</text>',
+            f'<text x="6" y="{y - 12}">{html.escape(one.metric.name)}</text>',
+            f'<text class="value" x="{_WIDTH - 6}" y="{y - 12}" text-anchor="end">{one.difference.mean:+.3f}</text>',
             f'<path class="interval" d="M{low:.1f} {y}H{high:.1f}M{low:.1f} {y - 4}v8M{high:.1f} {y - 4}v8"/>',
             f'<circle class="dot {one.verdict}" cx="{x:.1f}" cy="{y}" r="5"/>',
-            f'<text x="{_LEFT + 2 * span + 12}" y="{y + 4}">{one.difference.mean:+.3f}</text>',
         ]
     return "".join([*parts, "</svg>"])
+
+
+def _tick(x: float, height: float, label: str, place: float) -> Iterator[str]:
+    """A line across the drawing with its number below; the outermost numbers stay inside."""
+    anchor = "start" if place == 0 else "end" if place == 1 else "middle"
+    yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - 20}"/>'
+    yield f'<text class="faint" x="{x:.1f}" y="{height - 5}" text-anchor="{anchor}">{label}</text>'
 
 
 def _scatter(*reports: Report) -> list[_Chart]:
@@ -267,7 +280,7 @@ def _scatter(*reports: Report) -> list[_Chart]:
     if not dots:
         return []
     most = max([1e-9, *(cost for _, _, cost, _ in dots)])
-    left, top, width, height = 60, 12, _WIDTH - 90, 260
+    left, top, width, height = 34, 12, _WIDTH - 44, 240
     parts = [_svg_open(_WIDTH, height + 60, "Cost against recall")]
     for tick in (0, 0.5, 1):
         y = top + height * (1 - tick)
@@ -275,7 +288,8 @@ def _scatter(*reports: Report) -> list[_Chart]:
         parts.append(f'<text class="faint" x="{left - 8}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')
         x = left + width * tick
         told = f"{most * tick:,.3f}" if priced else f"{most * tick:,.0f}"
-        parts.append(f'<text class="faint" x="{x:.1f}" y="{top + height + 22}" text-anchor="middle">{told}</text>')
+        anchor = "end" if tick == 1 else "middle"
+        parts.append(f'<text class="faint" x="{x:.1f}" y="{top + height + 22}" text-anchor="{anchor}">{told}</text>')
     parts.append(f'<text x="{left + width / 2:.1f}" y="{top + height + 42}" text-anchor="middle">{label}</text>')
     for place, case, cost, recall in dots:
         kind = "dot failed" if case.error is not None else "dot other" if place else "dot"
@@ -295,7 +309,7 @@ def _scatter(*reports: Report) -> list[_Chart]:
 
 
 def _svg_open(width: float, height: float, label: str) -> str:
-    return f'<svg viewBox="0 0 {width:g} {height:g}" width="{width:g}" role="group" aria-label="{label}">'
+    return f'<svg viewBox="0 0 {width:g} {height:g}" role="group" aria-label="{label}">'
 
 
 # --- the document -----------------------------------------------------------------------------------------------------

@@ -33,6 +33,12 @@ def figure(value: float, one: Metric) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2f}"
 
 
+def differences(one: Moved) -> tuple[str, str]:
+    """The difference and its interval, with as many digits as the metric itself."""
+    mean, low, high = (f"{'-' if value < 0 else '+'}{figure(abs(value), one.metric)}" for value in one.difference[:3])
+    return mean, f"{low} to {high}"
+
+
 def print_report(report: Report, console: Console) -> None:
     """What was run, the table, and what failed."""
     made = report.made
@@ -79,16 +85,15 @@ def print_report(report: Report, console: Console) -> None:
 def print_comparison(before: Report, after: Report, moved: Sequence[Moved], console: Console) -> None:
     """Both means and the paired difference of every metric."""
     console.print(f"[bold]{escape(before.made.model)}[/bold] against [bold]{escape(after.made.model)}[/bold]")
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     for name in ("metric", "before", "after", "difference", "95 % interval", ""):
-        table.add_column(name, justify="left" if name in ("metric", "") else "right")
+        table.add_column(name, justify="left" if name in ("metric", "") else "right", no_wrap=True)
     for one in moved:
         table.add_row(
             one.metric.name,
             figure(one.before.mean, one.metric),
             figure(one.after.mean, one.metric),
-            f"{one.difference.mean:+.3f}",
-            f"{one.difference.low:+.3f} to {one.difference.high:+.3f}",
+            *differences(one),
             {"better": "[green]better[/green]", "worse": "[red]worse[/red]", "same": "", "moved": "moved"}[one.verdict],
         )
     console.print(table)

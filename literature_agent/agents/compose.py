@@ -82,7 +82,7 @@ def compose(
     """The answer to `question` that `papers` and `searches` allow, from words that stand in them.
 
     Retracted works and works under an expression of concern carry nothing: they are named as what they are, and listed
-    where nothing else bears on the question. Notices are left out; a preprint gives way to its published version.
+    last. Notices are left out; a preprint gives way to its published version.
     Without papers that bear on the question the answer says so and cites nothing. `named` are references of works that
     the question itself names.
     """
@@ -91,10 +91,10 @@ def compose(
     chosen = [_chosen(wording, paper) for paper in _selected(ranked, max_articles)]
     unreliable = _unreliable(ranked)
     told = _claims(wording, chosen)
-    listed = [_article(item) for item in chosen] or [_unreliable_article(paper) for paper in unreliable[:max_articles]]
+    listed = [*(_article(item) for item in chosen), *(_unreliable_article(paper) for paper in unreliable)]
     return AggregationDraft(
         summary=_summary(wording, chosen, told, unreliable, papers, searches),
-        relevant_articles=listed,
+        relevant_articles=listed[:max_articles],
         key_themes=_themes(wording, chosen, {claim.text for _, claim in told}),
         research_gaps=[*_stated_gaps(chosen), *_null_searches(wording, papers, searches)],
     )

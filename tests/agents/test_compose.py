@@ -93,9 +93,15 @@ def test_works_that_can_not_be_relied_on_are_named_as_such_and_carry_nothing(mar
     assert draft.summary.endswith(
         f" A randomised controlled trial of 2020 on this question {STATES[mark]} and supports nothing here {ref(1)}."
     )
-    assert ref(1) not in draft.model_copy(update={"summary": ""}).model_dump_json()
     assert draft.summary.count(ref(1)) == 1
     assert ref(2) in draft.summary
+    first, last = draft.relevant_articles
+    assert (first.reference, last.reference, last.quotes) == (ref(2), ref(1), [])
+    assert (
+        last.reason == f"Randomised controlled trial of 2020 on this question that {STATES[mark]}: it supports nothing."
+    )
+    elsewhere = draft.model_copy(update={"summary": "", "relevant_articles": []}).model_dump_json()
+    assert ref(1) not in elsewhere
 
 
 def test_a_notice_and_an_unreliable_work_on_another_subject_are_left_out() -> None:

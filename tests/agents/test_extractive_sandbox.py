@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent.integrity.sentences import sentence_spans
 from literature_agent.outputs import IntegrityReport
 from literature_agent.sandbox import Corpus, SandboxServer
 
@@ -40,13 +41,20 @@ async def test_the_answer_passes_every_check_without_repair(question: str, setti
 @pytest.mark.parametrize("question", QUESTIONS)
 async def test_what_was_retracted_or_is_under_concern_is_never_relied_on(question: str, settings: Settings) -> None:
     output = await answer(question, settings)
-    assert all(article.correction_status not in ("retracted", "concern") for article in output.relevant_articles)
     assert all(not article.is_notice for article in output.relevant_articles)
+    doubtful = {a.reference: a for a in output.relevant_articles if a.correction_status in ("retracted", "concern")}
+    assert all("supports nothing" in str(article.relevance) and not article.quotes for article in doubtful.values())
+    listed = [article.reference for article in output.relevant_articles]
+    assert listed[len(listed) - len(doubtful) :] == [*doubtful]
     registry = output.registry
     assert registry is not None
-    for resolved in registry.resolve(output.summary):
-        assert resolved.artifact is not None
-        assert resolved.artifact.correction_status not in ("retracted", "concern")
+    for sentence in (output.summary[start:end] for start, end in sentence_spans(output.summary)):
+        for resolved in registry.resolve(sentence):
+            assert resolved.artifact is not None
+            relied_on = resolved.artifact.correction_status not in ("retracted", "concern")
+            assert relied_on or "supports nothing here" in sentence
+    themes = {reference for theme in output.key_themes for reference in theme.references}
+    assert not themes & doubtful.keys()
 
 
 async def test_nothing_found_is_no_evidence(settings: Settings) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from evals.cases import Ask
 from evals.harness import Plan, run
 from evals.outcome import Outcome
 from evals.page import write_comparison, write_page
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
+LEGIBLE = "[...document.querySelectorAll('svg text')].every(text => text.getBoundingClientRect().height >= 9)"
+
 
 def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, good: Outcome, tmp_path: Path) -> None:
     reports = []
     for name, raising in (("a", (1, 2, 3, 4)), ("b", ())):
         (tmp_path / name).mkdir()
-        made = run(Plan(loaded=ten(count=5), out=tmp_path / name), Answers(good, raising=raising))
+        loaded = ten(count=5)
+        loaded.cases.cases[2].inputs = Ask(question=f"Question 2 of {'one-very-long-word' * 5}?")
+        made = run(Plan(loaded=loaded, out=tmp_path / name), Answers(good, raising=raising))
         # Playwright's own loop runs in this thread.
         with ThreadPoolExecutor(1) as other:
             reports.append(other.submit(asyncio.run, made).result())
@@ -62,9 +67,13 @@ def test_a_page_shows_figures_cases_and_transcripts_offline(browser: Browser, go
     assert page.locator("details.case:visible").count() == 1
 
     page.set_viewport_size({"width": 390, "height": 844})
+    page.locator('details.case[data-case="case-2"] summary').click()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(LEGIBLE)
 
     page.goto(diff.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(LEGIBLE)
     assert page.locator("svg circle.dot.better").count() >= 5
     assert page.get_by_role("heading", name="Cases that moved most").is_visible()
     page.close()
