@@ -255,13 +255,13 @@ def _result(
         scores=scores,
         reasons=reasons,
         evaluator_errors=broken,
-        applies=_applying(expected, about),
+        applies=counting(expected, about),
         transcript=f"{_KEPT}/{shelf.file_name(name)}",
     )
 
 
-def _applying(expected: Expected, about: About) -> tuple[str, ...]:
-    """Quality metrics of a case, by what is known of it."""
+def counting(expected: Expected, about: About) -> tuple[str, ...]:
+    """Metrics that a case counts in even without an answer, by what is known of it."""
     judged = any(grade > 0 for grade in expected.relevant.values())
     required = bool(about.required) or expected.status is not None
     wanted = {"integrity": True, "retrieval": judged, "behaviour": required, "judge": False, "cost": False}

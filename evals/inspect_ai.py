@@ -17,8 +17,10 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from evals.cases import About, Ask, Expected
+from evals.crew import told
 from evals.datasets import Loaded, load
-from evals.evaluators import score
+from evals.evaluators import METRICS, metric, score
+from evals.harness import counting
 from evals.outcome import Outcome
 from evals.task import answer
 from evals.upstream import Sandbox
@@ -58,14 +60,21 @@ def samples(loaded: Loaded, limit: int | None = None) -> list[Sample]:
 
 @solver
 def literature_solver(corpus: str = "packaged", agent_model: str = "extractive") -> Solver:
-    """Answers a sample with the agent over the sandbox; completion is the summary, the rest goes into the store."""
+    """Answers a sample with the agent over the sandbox; completion is the summary, the rest goes into the store.
+
+    A sample that raises has no answer and does not end the others.
+    """
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         ask = Ask.model_validate(state.metadata.get("ask") or {"question": state.input_text})
-        with Sandbox(corpus) as upstream:
-            outcome = await answer(ask, upstream, case=str(state.sample_id), model=agent_model)
-        state.store.set("outcome", outcome.model_dump(mode="json"))
-        state.output.completion = str(outcome.output.get("summary") or "")
+        try:
+            with Sandbox(corpus) as upstream:
+                outcome = await answer(ask, upstream, case=str(state.sample_id), model=agent_model)
+        except Exception as error:  # noqa: BLE001  # one case that raises is counted, and the others go on (K127)
+            state.store.set("failed", told(error))
+        else:
+            state.store.set("outcome", outcome.model_dump(mode="json"))
+            state.output.completion = str(outcome.output.get("summary") or "")
         state.completed = True
         return state
 
@@ -74,14 +83,22 @@ def literature_solver(corpus: str = "packaged", agent_model: str = "extractive")
 
 @scorer(metrics={"*": [mean(), stderr()]})
 def integrity_and_retrieval() -> Scorer:
-    """Every evaluator that needs no judge, one value each."""
+    """Every evaluator that needs no judge, one value each; a sample without answer has the worst value of what it
+    counts in. What a sample has no value of is not a number, which `inspect_ai` leaves out of the mean."""
 
     async def judge(state: TaskState, target: Target) -> Score:
-        outcome = Outcome.model_validate(state.store.get("outcome"))
         expected = Expected.model_validate(state.metadata["expected"])
-        found = score(outcome, expected, About.model_validate(state.metadata["about"]))
+        about = About.model_validate(state.metadata["about"])
+        # The first sample decides for all which values there are.
+        values = {one.name: float("nan") for one in METRICS if one.group != "judge"}
+        if failed := state.store.get("failed"):
+            worst = {name: metric(name).worst for name in counting(expected, about)}
+            values |= {name: value for name, value in worst.items() if value is not None}
+            return Score(value=dict(values), explanation=str(failed))
+        found = score(Outcome.model_validate(state.store.get("outcome")), expected, about)
+        values |= {name: float(one.value) for name, one in found.items() if not isinstance(one.value, str)}
         return Score(
-            value={name: float(one.value) for name, one in found.items() if not isinstance(one.value, str)},
+            value=dict(values),
             explanation="\n".join(f"{name}: {one.reason}" for name, one in found.items() if one.reason),
         )
 
