@@ -10,11 +10,13 @@ import re
 import sys
 import traceback
 from difflib import get_close_matches
+from functools import cache
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from literature_agent.cli.batch import batch
 from literature_agent.cli.chat import chat
@@ -63,12 +65,18 @@ def common(
     pass
 
 
+@cache
+def _command() -> Any:
+    """Built once, for callers that give more than one line."""
+    return get_command(app)
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and give its exit code. Expected errors end in one sentence, never in a traceback."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     screen = Screen(json=_wants_json(arguments), lines="--jsonl" in arguments)
     try:
-        code = app(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+        code = _command()(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except TyperException as refused:
         return _usage_error(screen, refused)
     except LiteratureError as error:

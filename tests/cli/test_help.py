@@ -43,26 +43,41 @@ def test_the_list_of_commands_says_what_each_does(cli: Run, monkeypatch: pytest.
         assert not line.endswith("..."), line
 
 
-def _completed(*words: str) -> list[str]:
+def _asked(*words: str) -> dict[str, str]:
+    """What bash puts into the environment of a program that it asks to complete."""
+    return {
+        "_LITERATURE_AGENT_COMPLETE": "complete_bash",
+        "COMP_WORDS": " ".join(("literature-agent", *words)),
+        "COMP_CWORD": str(len(words)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (("se",), ["search"]),
+        (("run", "--search"), ["--searches", "--search-log"]),
+        (("run", "--format", "ht"), ["html"]),
+        (("search", ""), [source.name for source in SOURCES]),
+        (("run", "--sources", "pubmed,eu"), ["pubmed,europepmc"]),
+    ],
+)
+def test_a_shell_completes_commands_options_values_and_sources(
+    cli: Run, words: tuple[str, ...], completed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in _asked(*words).items():
+        monkeypatch.setenv(name, value)
+    done = cli()
+    assert (done.code, done.out.split(), done.err) == (0, completed, "")
+
+
+def test_the_program_that_a_shell_asks_says_nothing_else() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "literature_agent"],
         check=True,
         capture_output=True,
         encoding="utf-8",
-        env={
-            "_LITERATURE_AGENT_COMPLETE": "complete_bash",
-            "COMP_WORDS": " ".join(("literature-agent", *words)),
-            "COMP_CWORD": str(len(words)),
-            "PATH": "",
-        },
+        env={**_asked("run", "--search"), "PATH": ""},
         timeout=60,
     )
-    return done.stdout.split()
-
-
-def test_a_shell_completes_commands_options_values_and_sources() -> None:
-    assert _completed("se") == ["search"]
-    assert _completed("run", "--search") == ["--searches", "--search-log"]
-    assert _completed("run", "--format", "ht") == ["html"]
-    assert _completed("search", "") == [source.name for source in SOURCES]
-    assert _completed("run", "--sources", "pubmed,eu") == ["pubmed,europepmc"]
+    assert (done.stdout.split(), done.stderr) == (["--searches", "--search-log"], "")

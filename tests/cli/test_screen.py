@@ -48,22 +48,34 @@ def test_a_run_that_is_refused_at_once_shows_no_note(capsys: pytest.CaptureFixtu
     assert capsys.readouterr().err == ""
 
 
-LIVE = """
-from literature_agent.custody import Event
-from literature_agent.cli.screen import Screen
-
-query = "\\x1b[35m[bold]x[/bold] " * 20
-with Screen(color={color}).progress("A note.") as listen:
-    listen(Event(kind="started", text="Model m"))
-    for name in ("PubMed", "Europe PMC", "ClinicalTrials.gov"):
-        listen(Event(kind="search_started", text=f"{{name}}: {{query}}", source=name, search_id=name))
-    listen(Event(kind="search_progress", text="day 3 of 30", source="PubMed", search_id="PubMed"))
-    listen(Event(kind="search_finished", text="PubMed: 10 of 153, 8 new", source="PubMed", search_id="PubMed",
-                 status="ok", found=10, new=8))
-    listen(Event(kind="source_failed", text="Europe PMC failed: no answer", source="x", search_id="Europe PMC",
-                 status="failed"))
-    listen(Event(kind="fetch_finished", text="PubMed: 4 records read", source="PubMed", found=4))
-"""
+def _shown_live(*, color: bool) -> None:
+    query = "\x1b[35m[bold]x[/bold] " * 20
+    with Screen(color=color).progress("A note.") as listen:
+        listen(Event(kind="started", text="Model m"))
+        for name in ("PubMed", "Europe PMC", "ClinicalTrials.gov"):
+            listen(Event(kind="search_started", text=f"{name}: {query}", source=name, search_id=name))
+        listen(Event(kind="search_progress", text="day 3 of 30", source="PubMed", search_id="PubMed"))
+        listen(
+            Event(
+                kind="search_finished",
+                text="PubMed: 10 of 153, 8 new",
+                source="PubMed",
+                search_id="PubMed",
+                status="ok",
+                found=10,
+                new=8,
+            )
+        )
+        listen(
+            Event(
+                kind="source_failed",
+                text="Europe PMC failed: no answer",
+                source="x",
+                search_id="Europe PMC",
+                status="failed",
+            )
+        )
+        listen(Event(kind="fetch_finished", text="PubMed: 4 records read", source="PubMed", found=4))
 
 
 def _on_a_terminal(columns: int, *, color: bool = True, **environment: str) -> str:
@@ -71,15 +83,15 @@ def _on_a_terminal(columns: int, *, color: bool = True, **environment: str) -> s
     import pty
 
     ours, theirs = pty.openpty()
-    inherited = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS")}
-    subprocess.run(
-        [sys.executable, "-c", LIVE.format(color=color)],
-        stderr=theirs,
-        check=True,
-        env={**inherited, "TERM": "xterm", "COLUMNS": str(columns), "PYTHONUTF8": "1", **environment},
-        timeout=60,
-    )
-    os.close(theirs)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        os.fdopen(theirs, "w", encoding="utf-8") as terminal,
+    ):
+        patch.delenv("NO_COLOR", raising=False)
+        for name, value in {"TERM": "xterm", "COLUMNS": str(columns), **environment}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "stderr", terminal)
+        _shown_live(color=color)
     shown = b""
     # On Linux, reading a terminal whose other end is closed fails when all is read.
     with contextlib.suppress(OSError):
