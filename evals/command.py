@@ -14,7 +14,7 @@ from rich.console import Console
 
 from evals.datasets import known, load
 from evals.harness import Plan, run
-from evals.models import RECORDED
+from evals.models import RECORDED, model_of
 from evals.page import write_comparison, write_page
 from evals.pairwise import PairedReport, PairJudge, compare_pairwise
 from evals.report import Moved, Report, compare, missed, read_report, read_thresholds
@@ -41,6 +41,10 @@ def run_main(arguments: Sequence[str]) -> int:
         models = chosen.model or [RECORDED if chosen.replay else "extractive"]
         if chosen.record and len(models) > 1:
             raise InvalidInputError("A recording is of one model.", recovery="Give one --model with --record.")
+        # What can't be used ends the run before its first case.
+        for named in (*models, *([chosen.judge] if chosen.judge else ())):
+            if not (named == RECORDED and chosen.replay):
+                model_of(named)
         code = 0
         for model in models:
             out = _folder(chosen, model, several=len(models) > 1)

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from evals.arithmetic import Estimate, by_case, difference, estimate
 from evals.cases import Wire
-from evals.evaluators.metrics import Metric, in_order, metric
+from evals.evaluators.metrics import BY_NAME, Metric, in_order, metric
 from literature_agent.errors import InvalidInputError
 
 FILE = "report.json"
@@ -258,7 +258,7 @@ def read_thresholds(given: Sequence[str]) -> dict[str, float]:
     """`recall=0.6` as a mapping.
 
     Raises:
-        InvalidInputError: one is not of that form.
+        InvalidInputError: one is not of that form, or of no known metric.
     """
     found: dict[str, float] = {}
     for text in given:
@@ -269,4 +269,6 @@ def read_thresholds(given: Sequence[str]) -> dict[str, float]:
             equals = ""
         if not equals or not name.strip():
             raise InvalidInputError(f"{text!r} is no threshold.", recovery="Write it as metric=number: recall=0.6.")
+        if name.strip() not in BY_NAME:
+            raise InvalidInputError(f"There is no metric {name.strip()!r}.", recovery="See `python -m evals list`.")
     return found

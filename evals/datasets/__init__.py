@@ -86,7 +86,10 @@ def load(name: str, workspace: Path, *, hide_titles: bool = False, sources: tupl
         elif path.suffix == ".json":
             loaded = pubmedqa.load(path, workspace, hide_titles=hide_titles)
         else:
-            raise InvalidInputError(f"{str(path)!r} is of no known form.", recovery=(__doc__ or "").splitlines()[0])
+            raise InvalidInputError(
+                f"{str(path)!r} is of no known form.",
+                recovery="Give a YAML file, a folder of BEIR or TREC, a .json file of PubMedQA or a .jsonl file.",
+            )
     except (ValueError, KeyError, TypeError) as broken:
         raise InvalidInputError(f"{str(path)!r} can't be read as a dataset: {broken}.") from broken
     if hide_titles and not loaded.note:

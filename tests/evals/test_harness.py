@@ -131,6 +131,23 @@ def test_any_failed_case_can_be_made_to_fail_the_job(
     assert "There is no dataset 'no-such-dataset'" in capsys.readouterr().err
 
 
+def test_what_can_not_be_used_ends_a_run_before_its_first_case(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = dataset(tmp_path / "d", "penguins sunburn")
+    shared = [str(file), "--quiet", "--model", "pasted", "--out", str(tmp_path / "out")]
+    (tmp_path / "notes.md").write_text("# Notes", encoding="utf-8")
+    for options, said in (
+        ([*shared, "--fail-under", "recal=0.6"], "There is no metric 'recal'"),
+        ([*shared, "--judge", "nosuch:judge"], "No provider knows the model 'nosuch:judge'"),
+        ([*shared, "--model", "nosuch:model"], "No provider knows the model 'nosuch:model'"),
+        ([str(tmp_path / "notes.md"), *shared[1:]], "is of no known form. Give a YAML file"),
+    ):
+        assert run_main(options) == 2
+        assert said in capsys.readouterr().err
+    assert not list((tmp_path / "out").rglob("cases/*"))
+
+
 def test_a_stopped_run_goes_on_and_a_finished_one_starts_anew(good: Outcome, tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
