@@ -99,7 +99,7 @@ def lives(process):
 
 
 while os.getppid() == user:
-    time.sleep(0.5)
+    time.sleep(0.2)
 try:
     users = json.loads((folder / ".handle_pids.json").read_text())
     server = int((folder / "postmaster.pid").read_text().split()[0])
@@ -110,7 +110,8 @@ if any(lives(other) for other in users if other != user):
 if lives(server):
     os.kill(server, signal.SIGQUIT)
 for _ in range(100):
-    if not lives(server):
+    # A process that has ended may be there a while longer, until the system takes note.
+    if not (folder / "postmaster.pid").exists() or not lives(server):
         break
     time.sleep(0.1)
 shutil.rmtree(folder, ignore_errors=True)

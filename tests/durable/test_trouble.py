@@ -112,15 +112,14 @@ async def test_a_full_disk_ends_the_run_in_words_and_it_goes_on_when_there_is_ro
     assert model.requests <= before + 2
 
 
-async def test_a_database_lost_in_the_middle_is_waited_for(
-    at: Callable[[str | None], Settings], postgres_url: str
-) -> None:
+async def test_lost_connections_are_made_again(at: Callable[[str | None], Settings], postgres_url: str) -> None:
     def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
+        if len(messages) == 1:
+            with psycopg.connect(postgres_url, autocommit=True) as connection:
+                connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
         return short_reply(messages, info)
 
     model = Counting(FunctionModel(reply))
@@ -137,7 +136,14 @@ def test_a_server_that_stops_in_the_middle_of_a_batch_is_waited_for(
     questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
     questions.write_text("".join(f'{{"id": "{n}", "question": "Is it {n}?"}}\n' for n in range(3)), encoding="utf-8")
     with running_postgres() as server:
-        back = threading.Timer(1.5, server.come_back)
+
+        def come_back() -> None:
+            until = time.monotonic() + 60
+            while not said and time.monotonic() < until:
+                threading.Event().wait(0.02)
+            server.come_back()
+
+        back = threading.Thread(target=come_back)
 
         def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             asked[str(messages[0].parts[-1])] += 1
