@@ -54,6 +54,7 @@ Tell = Callable[[str], None]
 
 _IDLE_S = 30 * 60.0
 _MOST_SEARCHES = 500
+_MOST_SESSIONS = 200
 _PRUNE_EVERY_S = 3600.0
 
 
@@ -352,6 +353,9 @@ class Desk:
             if now - session.used > _IDLE_S or session.searches >= _MOST_SEARCHES:
                 del self._sessions[known]
         if session_id not in self._sessions:
+            # What clients call a session is theirs to choose; one that is forgotten is revived from the shelf.
+            while len(self._sessions) >= _MOST_SESSIONS:
+                del self._sessions[min(self._sessions, key=lambda known: self._sessions[known].used)]
             run_id = f"{self.consumer.name}-{session_id or 'session'}"
             self._sessions[session_id] = _Session(SessionLedger(run_id, self.shelf.registry))
         self._sessions[session_id].used = now

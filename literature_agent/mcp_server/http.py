@@ -1,7 +1,7 @@
 """The server over streamable HTTP: who is asking, from where, how much and how often, before anything is read.
 
-Order: Host and Origin, bearer token, rate, body; then the SDK. A request without a known token is answered 401, and
-its body is not read.
+Order: Host and Origin, bearer token, rate, sessions, body; then the SDK. A request without a known token is answered
+401, and its body is not read.
 """
 
 from __future__ import annotations
@@ -18,16 +18,20 @@ from typing import Any
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from literature_agent.errors import ConfigurationError
 from literature_agent.mcp_server.policy import Consumer, Jwt, Policy
-from literature_agent.mcp_server.server import SCOPE_KEY, LiteratureServer
+from literature_agent.mcp_server.server import SCOPE_KEY, SESSION_HEADER, LiteratureServer
 from literature_agent.transport.hosts import is_loopback
 
 PATH = "/mcp"
+SESSION_IDLE_S = 30 * 60.0
+"""After so long without a request a session is closed."""
 
 logger = logging.getLogger("literature_agent.mcp_server")
 
@@ -48,6 +52,8 @@ class Door:
     origins: frozenset[str]
     clock: Callable[[], float] = time.monotonic
     _recent: dict[str, deque[float]] = field(default_factory=dict, init=False)
+    _sessions: dict[str, dict[str, float]] = field(default_factory=dict, init=False)
+    """By consumer: its open sessions, and when each was last used."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -62,14 +68,17 @@ class Door:
         if consumer is None:
             await _unauthorized()(scope, receive, send)
             return
-        if not self._in_rate(consumer):
-            response = JSONResponse({"error": "rate_limited"}, status_code=429, headers={"Retry-After": "10"})
+        refusal = None if self._in_rate(consumer) else "rate_limited"
+        if refusal is None and not self._has_room(consumer, headers):
+            refusal = "too_many_sessions"
+        if refusal is not None:
+            response = JSONResponse({"error": refusal}, status_code=429, headers={"Retry-After": "10"})
             await response(scope, receive, send)
             return
         scope[SCOPE_KEY] = consumer.name
         # The SDK binds a session to whoever opened it.
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=consumer.name, scopes=[]))
-        await self.app(scope, receive, send)
+        await self.app(scope, receive, self._watching(consumer, scope["method"], headers, send))
 
     def _refused(self, headers: Headers) -> Response | None:
         if headers.get("host", "").lower() not in self.hosts:
@@ -100,6 +109,34 @@ class Door:
         recent.append(now)
         return True
 
+    def _has_room(self, consumer: Consumer, headers: Headers) -> bool:
+        """Whether a request that may open a session may do so: the SDK's limit is for all consumers together, and one
+        of them must not use it up."""
+        now, sessions = self.clock(), self._sessions.setdefault(consumer.name, {})
+        session = headers.get(SESSION_HEADER)
+        if session in sessions:
+            sessions[session] = now
+        for known, used in list(sessions.items()):
+            if now - used > SESSION_IDLE_S:
+                del sessions[known]
+        is_modern = headers.get(MCP_PROTOCOL_VERSION_HEADER) in MODERN_PROTOCOL_VERSIONS
+        return session is not None or is_modern or len(sessions) < consumer.sessions_at_once
+
+    def _watching(self, consumer: Consumer, method: str, headers: Headers, send: Send) -> Send:
+        """`send`, taking note of the sessions that are opened and closed."""
+        sessions = self._sessions.setdefault(consumer.name, {})
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                named = headers.get(SESSION_HEADER)
+                if named is None and (opened := Headers(raw=message["headers"]).get(SESSION_HEADER)):
+                    sessions[opened] = self.clock()
+                elif named is not None and method == "DELETE":
+                    sessions.pop(named, None)
+            await send(message)
+
+        return watched
+
 
 def subject_of(token: str, jwt: Jwt) -> str | None:
     """The subject of a JSON web token that is signed, unexpired, from this issuer and for this audience; else None."""
@@ -114,7 +151,7 @@ def subject_of(token: str, jwt: Jwt) -> str | None:
             issuer=jwt.issuer,
             options={"require": ["exp", "iss", "aud", "sub"]},
         )
-    except (PyJWTError, ValueError):
+    except (PyJWTError, ValueError, OSError):
         return None
     subject = claims.get("sub")
     return subject if isinstance(subject, str) else None
@@ -134,6 +171,7 @@ def build_app(server: LiteratureServer, *, host: str, port: int) -> ASGIApp:
     app = server.build().streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=server.policy.http.max_body_bytes,
+        session_idle_timeout=SESSION_IDLE_S,
         # Both are checked by the door, before the token.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )

@@ -79,6 +79,8 @@ class Consumer(_Part):
     """Runs of the aggregator in one day, among the calls."""
     requests_per_minute: Annotated[int, Field(ge=1)] = 600
     """HTTP requests, tool calls or not."""
+    sessions_at_once: Annotated[int, Field(ge=1)] = 200
+    """HTTP sessions open at the same time, for clients of the protocol's versions that have sessions."""
     runs_at_once: Annotated[int, Field(ge=1)] = 4
     budget: Budget = Budget(deadline_s=300.0)
     """Limits of each run of the aggregator."""

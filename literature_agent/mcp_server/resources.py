@@ -186,6 +186,7 @@ class Library:
                 "calls_per_day": consumer.calls_per_day,
                 "runs_per_day": consumer.runs_per_day,
                 "requests_per_minute": consumer.requests_per_minute,
+                "sessions_at_once": consumer.sessions_at_once,
                 "runs_at_once": consumer.runs_at_once,
                 "retention_days": consumer.retention_days,
                 "run": consumer.budget.model_dump(exclude_none=True),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -18,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from literature_agent.mcp_server import Consumer, Http, LiteratureServer, Policy
 from literature_agent.mcp_server.http import Door, subject_of
-from literature_agent.mcp_server.policy import Jwt
+from literature_agent.mcp_server.policy import Jwt, hash_token
 from literature_agent.settings import Settings
 from tests.mcp_server.conftest import TOKENS, HttpServer, all_tools, for_the_person, page_of
 
@@ -128,14 +130,23 @@ class Trial:
     def __init__(self, server: HttpServer) -> None:
         self.http = httpx.Client(timeout=30, trust_env=False)
         self.url = server.url
+        self.host = server.url.split("/")[2]
+        self.origin = f"http://{self.host}"
 
     def post(self, body: Any = INITIALIZE, *, token: str | None = None, **headers: str) -> httpx.Response:
         sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         if token is not None:
             sent["Authorization"] = f"Bearer {token}"
         sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        content = json.dumps(body).encode() if isinstance(body, dict | list) else body
         return self.http.post(self.url, content=content, headers=sent)
+
+    def spoken(self, request: bytes) -> bytes:
+        """The answer to bytes that no client would send."""
+        name, _, port = self.host.partition(":")
+        with socket.create_connection((name, int(port)), timeout=10) as connection:
+            connection.sendall(request)
+            return connection.recv(65536)
 
     def session(self, token: str) -> str:
         opened = self.post(token=token)
@@ -145,6 +156,13 @@ class Trial:
 
 def _call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+
+
+_LIST = {"jsonrpc": "2.0", "id": 9, "method": "tools/list"}
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
 
 
 def _read(uri: str) -> dict[str, Any]:
@@ -159,7 +177,7 @@ def _message(response: httpx.Response) -> dict[str, Any]:
     return found
 
 
-def test_thirty_attempts_at_what_is_not_allowed_are_all_refused(http_server: HttpServer) -> None:
+def test_attempts_at_what_is_not_allowed_are_all_refused(http_server: HttpServer) -> None:
     """The policy trial: each line says who tries what, and how it is refused."""
     trial = Trial(http_server)
     good, small = TOKENS["one"], TOKENS["small"]
@@ -177,54 +195,159 @@ def test_thirty_attempts_at_what_is_not_allowed_are_all_refused(http_server: Htt
     status("a token with something behind it", trial.post(token=good + "x"), 401)
     status("the hash of a token", trial.post(token=http_server.server.policy.consumers[0].token_sha256[0]), 401)
     status("the name of a consumer as token", trial.post(token="one"), 401)
+    status("two tokens in one header", trial.post(token=f"{small}, Bearer {good}"), 401)
     status("a token as basic credentials", trial.post(Authorization=f"Basic {good}"), 401)
     status("a token in the address", trial.http.post(f"{trial.url}?token={good}", json=INITIALIZE), 401)
     status("a token in a cookie", trial.post(Cookie=f"token={good}"), 401)
     status("an unsigned JSON web token", trial.post(token="eyJhbGciOiJub25lIn0.eyJzdWIiOiJvbmUifQ."), 401)
     status("a token of a megabyte", trial.post(token="a" * 20_000), 401, 431, 400)
+    status("a stream without a token", trial.http.get(trial.url), 401)
+    status("another address without a token", trial.http.get(trial.url.replace("/mcp", "/")), 401)
+    status("another address", trial.http.get(trial.url.replace("/mcp", "/metrics"), headers=_bearer(good)), 404)
+    status("a file by its path", trial.http.get(trial.url + "/..%2f..%2fetc/passwd", headers=_bearer(good)), 404)
     status("a foreign Origin", trial.post(token=good, Origin="https://evil.example"), 403)
+    status(
+        "a foreign Origin that asks first", trial.http.options(trial.url, headers={"Origin": "https://x.example"}), 403
+    )
     status("Origin null", trial.post(token=good, Origin="null"), 403)
+    status("an Origin that begins like ours", trial.post(token=good, Origin=f"{trial.origin}.evil.example"), 403)
+    status("our Origin with another scheme", trial.post(token=good, Origin=f"https://{trial.host}"), 403)
     status("a rebound Host", trial.post(token=good, Host="evil.example"), 421)
     status("a Host that begins like ours", trial.post(token=good, Host="127.0.0.1.evil.example"), 421)
     status("our Host with another port", trial.post(token=good, Host="localhost:1"), 421)
+    status("our Host with a dot behind it", trial.post(token=good, Host=trial.host.replace(":", ".:")), 421)
+    status("a forwarded Host", trial.post(token=good, Host="evil.example", X_Forwarded_Host=trial.host), 421)
     status("a huge body", trial.post(b'{"x": "' + b"a" * 1_100_000 + b'"}', token=good), 413)
+    status("a huge body in pieces", trial.post(iter([b"a" * 100_000] * 11), token=good), 413)
     status("a huge body without a token", trial.post(b"a" * 1_100_000), 401)
     status("deep nesting", trial.post(b"[" * 200_000, token=good), 400)
+    status("many calls in one body", trial.post([_call("search_pubmed", {"query": "x"})] * 50, token=good), 400)
+    status("a body that is no UTF-8", trial.post(json.dumps(INITIALIZE).encode("utf-16"), token=good), 400)
+    status("a form from a web page", trial.post(token=good, Content_Type="text/plain"), 400)
+
+    raw = {
+        "no Host at all": (b"POST /mcp HTTP/1.0\r\n", b"421"),
+        "two Hosts": (b"POST /mcp HTTP/1.1\r\nHost: evil.example\r\nHost: %s\r\n" % trial.host.encode(), b"400"),
+        "another server in the request line": (
+            b"POST http://evil.example/mcp HTTP/1.1\r\nHost: %s\r\n" % trial.host.encode(),
+            b"404",
+        ),
+        "a web socket": (
+            b"GET /mcp HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" % trial.host.encode(),
+            b"40",
+        ),
+    }
+    for what, (head, wanted) in raw.items():
+        token = f"Authorization: Bearer {good}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{{}}"
+        refused[what] = trial.spoken(head + token.encode()).split(b" ")[1].startswith(wanted)
 
     mine = trial.session(small)
     theirs = trial.session(good)
+    of_another = {**_bearer(small), "mcp-session-id": theirs, "Accept": "text/event-stream"}
     status(
         "another's session", trial.post(_call("search_pubmed", {"query": "x"}), token=small, mcp_session_id=theirs), 404
     )
+    status("to listen to another's session", trial.http.get(trial.url, headers=of_another), 404)
+    status("to end another's session", trial.http.delete(trial.url, headers=of_another), 404)
+    going_on = trial.post(_LIST, token=good, mcp_session_id=theirs, mcp_protocol_version="2025-06-18")
+    assert "search_all" in going_on.text
     status("a session that never was", trial.post(_call("x", {}), token=small, mcp_session_id="nosuch"), 404)
     trial.post({"jsonrpc": "2.0", "method": "notifications/initialized"}, token=small, mcp_session_id=mine)
 
-    def ask(body: dict[str, Any]) -> dict[str, Any]:
+    def ask(body: dict[str, Any] | bytes) -> dict[str, Any]:
         return _message(trial.post(body, token=small, mcp_session_id=mine, mcp_protocol_version="2025-06-18"))
 
-    for tool in ("literature_aggregator", "literature_start", "pubmed_europepmc_search", "../search_pubmed"):
-        refused[f"the unexposed tool {tool}"] = (
+    for tool in (
+        "literature_aggregator",
+        "literature_start",
+        "literature_result",
+        "pubmed_europepmc_search",
+        "../search_pubmed",
+        "Search_pubmed",
+        " search_pubmed",
+        "search_pubmed\x00",
+        "current_time",
+        "lookup_mesh",
+    ):
+        refused[f"the unexposed tool {tool!r}"] = (
             "Unknown tool" in ask(_call(tool, {"question": "x"}))["error"]["message"]
         )
+    twice = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search_pubmed",'
+    twice += b'"name":"literature_aggregator","arguments":{"question":"x"}}}'
+    refused["an unexposed tool behind an exposed one"] = "Unknown tool" in str(ask(twice))
+    for method in (
+        "sampling/createMessage",
+        "roots/list",
+        "tasks/list",
+        "tasks/get",
+        "tasks/result",
+        "server/discover",
+    ):
+        refused[f"the method {method}"] = "error" in ask({"jsonrpc": "2.0", "id": 5, "method": method, "params": {}})
     for uri in (
         "citation://../../../etc/passwd",
+        "citation://%00",
         "guide://../literature_aggregator",
         "guide://%2e%2e%2fparent",
+        "literature://server/../x",
         "file:///etc/passwd",
+        "http://169.254.169.254/latest/meta-data",
         "run://' OR 1=1 --",
+        f"run://{'0' * 32}",
+        "bibliography://0000000000,K7QX2MDA4T",
     ):
         refused[f"the resource {uri}"] = "Unknown resource" in ask(_read(uri))["error"]["message"]
-    for option in ("model", "settings", "base_url"):
+    for option in ("model", "settings", "base_url", "path", "budget", "registry", "__class__", "api_key"):
         answer = ask(_call("search_pubmed", {"query": "x", option: "x"}))
         refused[f"the argument {option}"] = answer["result"]["isError"] and "no argument" in json.dumps(answer)
     for _ in range(2):
         assert not ask(_call("search_pubmed", {"query": "metformin"}))["result"]["isError"]
     spent = ask(_call("search_pubmed", {"query": "metformin"}))["result"]
     refused["a budget that is used up"] = spent["structuredContent"]["error"]["reason"] == "request_rate_limited"
+    anew = trial.session(small)
+    spent = _message(trial.post(_call("search_pubmed", {"query": "metformin"}), token=small, mcp_session_id=anew))
+    refused["a budget that is used up, in a new session"] = "request_rate_limited" in str(spent)
     trial.http.close()
 
     assert [what for what, is_refused in refused.items() if not is_refused] == []
-    assert len(refused) >= 30
+    assert len(refused) >= 80
+
+
+def test_no_token_is_ever_written(http_server: HttpServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    trial = Trial(http_server)
+    for token in (TOKENS["one"], "wrong-token-0123456789abcdefghijklmnop"):
+        shown = trial.post(token=token).text + trial.post(b"no json", token=token).text
+        assert token not in shown
+        assert token not in caplog.text
+    trial.http.close()
+    for file in (http_server.server.folder or Path("nowhere")).rglob("*"):
+        assert not file.is_file() or TOKENS["one"].encode() not in file.read_bytes()
+
+
+async def test_one_consumer_cannot_use_up_the_sessions_of_all(settings: Settings, tmp_path: Path) -> None:
+    """The SDK's own limit is for all consumers together."""
+    policy = Policy(
+        consumer=(
+            all_tools("one", token_sha256=hash_token(TOKENS["one"]), sessions_at_once=3),
+            all_tools("two", token_sha256=hash_token(TOKENS["two"])),
+        )
+    )
+    with HttpServer(LiteratureServer(settings, policy, tmp_path)) as server:
+        trial = Trial(server)
+        sessions = [trial.session(TOKENS["one"]) for _ in range(3)]
+        more = trial.post(token=TOKENS["one"])
+        assert (more.status_code, more.json()) == (429, {"error": "too_many_sessions"})
+        assert trial.post(_LIST, token=TOKENS["one"], mcp_session_id=sessions[0]).status_code == 200
+        assert trial.session(TOKENS["two"])
+        # Clients of the newest protocol have no sessions, and are served.
+        async with client_of(server, TOKENS["one"]) as client:
+            assert (await client.list_tools()).tools
+        closed = {**_bearer(TOKENS["one"]), "mcp-session-id": sessions[0]}
+        assert trial.http.delete(trial.url, headers=closed).status_code == 200
+        assert trial.session(TOKENS["one"])
+        trial.http.close()
 
 
 def test_nobody_is_let_in_without_a_policy(settings: Settings, tmp_path: Path) -> None:
