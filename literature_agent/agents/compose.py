@@ -112,7 +112,7 @@ def _selected(ranked: Sequence[Ranked], at_most: int) -> list[Paper]:
     kept = [item for item in bearing if item.named or (item.score >= _LEAST_SCORE and item.covered >= covered)]
     if len(kept) < _KEPT_ANYWAY:
         kept = bearing[:_KEPT_ANYWAY]
-    return [item.paper for item in _without_superseded(kept)][:at_most]
+    return _published_first(kept, ranked)[:at_most]
 
 
 def _unreliable(ranked: Sequence[Ranked]) -> list[Paper]:
@@ -127,18 +127,23 @@ def _unreliable(ranked: Sequence[Ranked]) -> list[Paper]:
     ][:_UNRELIABLE]
 
 
-def _without_superseded(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The papers without preprints of which the published version is among them."""
-    published = [item.paper for item in ranked if "preprint" not in item.paper.marks]
-    here = {paper.reference for paper in published}
-    titles = {_title_key(paper) for paper in published} - {""}
-    named = {reference for paper in published for relation, reference in paper.linked if relation == "preprint"}
+def _published_first(kept: Sequence[Ranked], ranked: Sequence[Ranked]) -> list[Paper]:
+    """The papers kept, with the published version in place of each preprint of which one was shown."""
+    published = [item.paper for item in ranked if item.paper.supports and "preprint" not in item.paper.marks]
+    by_reference = {paper.reference: paper for paper in published}
+    by_title = {key: paper for paper in reversed(published) if (key := _title_key(paper))}
+    by_preprint = {
+        reference: paper for paper in published for relation, reference in paper.linked if relation == "preprint"
+    }
 
-    def is_superseded(paper: Paper) -> bool:
-        later = {reference for relation, reference in paper.linked if relation in _PUBLISHED}
-        return paper.reference in named or bool(later & here) or _title_key(paper) in titles
+    def final(paper: Paper) -> Paper:
+        if "preprint" not in paper.marks:
+            return paper
+        later = [by_reference[r] for relation, r in paper.linked if relation in _PUBLISHED and r in by_reference]
+        found = later[0] if later else by_preprint.get(paper.reference) or by_title.get(_title_key(paper))
+        return found or paper
 
-    return [item for item in ranked if "preprint" not in item.paper.marks or not is_superseded(item.paper)]
+    return list({paper.reference: paper for paper in (final(item.paper) for item in kept)}.values())
 
 
 def _title_key(paper: Paper) -> str:

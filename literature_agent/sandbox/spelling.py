@@ -9,6 +9,8 @@ from literature_agent.sandbox.syntax import plain
 
 _SHORTEST = 4
 _WIDEST = 2
+_LONG = 8
+"""Letters of a word in which two may be wrong: `stings` is no misspelt `ratings`."""
 # Letters alone: a word with a digit, a truncated one, and what stands in square brackets are left alone.
 _WORD = re.compile(r"\[[^\]]*\]|[^\W_]+\*?")
 
@@ -16,8 +18,8 @@ _WORD = re.compile(r"\[[^\]]*\]|[^\W_]+\*?")
 def suggestion(query: str, vocabulary: Mapping[str, int]) -> tuple[str, list[tuple[str, str]]]:
     """The query with each unknown word replaced by its nearest known one, and the pairs; `("", [])` for no change.
 
-    Nearest: one or two letters added, left out, changed or swapped; among equals the word in most records. Words
-    with digits, truncated words and field tags are left alone, and so is a word whose singular or plural is known.
+    Nearest: one letter added, left out, changed or swapped, in a long word two; among equals the word in most records.
+    Words with digits, truncated words and field tags are left alone, and so is a word whose singular or plural is known.
     """
     replaced: list[tuple[str, str]] = []
 
@@ -46,10 +48,11 @@ def forms(word: str) -> set[str]:
 
 def _nearest(word: str, vocabulary: Mapping[str, int]) -> str | None:
     best: tuple[int, int, str] | None = None
+    widest = _WIDEST if len(word) >= _LONG else 1
     for candidate, records in vocabulary.items():
-        if abs(len(candidate) - len(word)) > _WIDEST or not candidate.isalpha() or not _shares_an_end(word, candidate):
+        if abs(len(candidate) - len(word)) > widest or not candidate.isalpha() or not _shares_an_end(word, candidate):
             continue
-        distance = edit_distance(word, candidate, limit=_WIDEST)
+        distance = edit_distance(word, candidate, limit=widest)
         if distance is not None and (best is None or (distance, -records, candidate) < best):
             best = (distance, -records, candidate)
     return best[2] if best else None

@@ -151,6 +151,10 @@ def test_a_preprint_gives_way_to_its_published_version() -> None:
     assert [p.reference for p in select(QUESTION, [preprint, published], 10)] == [ref(2)]
     named = replace(published, linked=(("preprint", ref(1)),))
     assert [p.reference for p in select(QUESTION, [replace(preprint, linked=()), named], 10)] == [ref(2)]
+    # Also where the published version itself would hold too little of the question to be listed.
+    apart = replace(published, title="Final report", abstract="CONCLUSIONS: It did not.")
+    papers = [preprint, paper(3), paper(4), paper(5), apart]
+    assert {p.reference for p in select(QUESTION, papers, 10)} == {ref(2), ref(3), ref(4), ref(5)}
     same_title = replace(preprint, linked=(), title=published.title.upper())
     assert [p.reference for p in select(QUESTION, [same_title, published], 10)] == [ref(2)]
 

@@ -98,6 +98,9 @@ def test_spelling_reads_a_query_with_brackets_and_leaves_tags_beginnings_and_plu
     assert corrected("(metfornim AND demnetia)") == "(metformin and dementia)"
     assert corrected("metfornim[tiab] OR demnet*") == "metformin[tiab] or demnet*"
     assert corrected("dementias") == ""
+    # One letter of a short word may be wrong, two of a long one.
+    assert corrected("dementhi") == "dementia"
+    assert corrected("pilod") == ""
 
 
 def test_a_summary_tells_known_from_unknown(client: httpx.Client) -> None:
