@@ -53,6 +53,10 @@ _SAID = (
 )
 _NAMED_STUDY_AFTER = re.compile(rf"\s(?P<names>(?:{_NAME}\s)?{_NAME})\s{_STUDY}\b")
 _STUDY_OF = re.compile(rf"(?P<names>{_NAMES})\s(?P<study>{_STUDY})\s?(?:\s(?:of|from|in|published\sin)\s|[(\[])$")
+# `Case report of 2022` opens a sentence and names nobody, although there are people called Case.
+_KINDS_OF_PAPER = frozenset(
+    ("case", "historical", "retracted", "withdrawn", "corrected", "original", "short", "brief", "technical", "interim")
+)
 # `Smith's work from 2020`, `the work of Smith from 2020`.
 _OWN_STUDY_OF = re.compile(
     rf"(?P<names>{_NAME})'s?\s(?:[a-z-]{{1,16}}\s){{0,2}}{_STUDY}\s?(?:\s(?:of|from|in|published\sin)\s|[(\[])$"
@@ -230,6 +234,8 @@ def _named_before(text: str, year: Year, known: Known) -> Iterator[Hit]:
             yield Hit("author-year", offset + listed.start("names"), year.end)
         return
     study = _STUDY_OF.search(window)
+    if study and bare(study["names"]) in _KINDS_OF_PAPER:
+        return
     if study and _are_names(study["names"]):
         # Trials and cohorts have names, too; papers are called after authors.
         surname = any(bare(part) in SURNAMES for part in re.split(r"[\s/&,-]+", study["names"]))

@@ -327,6 +327,8 @@ def test_journal_and_year_are_one_whatever_joins_them(written: str) -> None:
     "clean",
     [
         "COVID-2019 was rare.",
+        "Case report of 2022 whose title covers malaria.",
+        "Retracted publication of 2019 on this question.",
         "The SARS-CoV-2-2020 wave was short.",
         "ICD-2019 codes were used.",
         "Omicron-2022 infections were mild.",
