@@ -691,7 +691,7 @@ async def test_recorded_pages_over_real_sockets(shared_dir: Path, clock: StillCl
             """Silent."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
         settings = Settings(
