@@ -433,15 +433,24 @@ class Ledger:
 
     def level(self, reference: Reference | str) -> Level | None:
         """The most that was shown of a work; None if nothing."""
+        return self._level_under(self._names(reference))
+
+    def _all_levels(self) -> dict[str, Level | None]:
+        """`level` of each reference shown."""
+        shown = self.shown_references()
+        names = self._registry.names_of(shown) if self._registry is not None else {}
+        return {name: self._level_under(names.get(name, (name,))) for name in shown}
+
+    def _level_under(self, names: Iterable[str]) -> Level | None:
         with self._lock:
-            names = [name for name in self._names(reference) if name in self._levels]
+            names = [name for name in names if name in self._levels]
             deepest = max((self._levels[name] for name in names), key=_depth, default=None)
+            if deepest != "snippet":
+                return deepest
             abstract = [part for name in names for part in self._shown[name] if part.section == "abstract"]
         # Stretches that are snippets each can be the whole abstract together.
-        if deepest == "snippet" and sum(part.end - part.start for part in abstract) >= min(
-            (part.length for part in abstract), default=1
-        ):
-            joined = [part for part in self.shown_texts(reference) if part.section == "abstract" and part.start == 0]
+        if sum(part.end - part.start for part in abstract) >= min((part.length for part in abstract), default=1):
+            joined = [part for part in self.shown_texts(names[0]) if part.section == "abstract" and part.start == 0]
             return "abstract" if any(part.end >= part.length > 0 for part in joined) else deepest
         return deepest
 
@@ -481,10 +490,12 @@ class Ledger:
     def search_log(self) -> tuple[SearchRecord, ...]:
         """The searches in order. A hit is new when this run had not got its work before, by search, fetch or read."""
         log = []
+        entries = self.entries
+        works = self._works(reference for entry in entries for reference in entry.references)
         seen: set[str] = set()
-        for entry in self.entries:
+        for entry in entries:
             before = len(seen)
-            seen.update(self._work(reference) for reference in entry.references)
+            seen.update(works[reference] for reference in entry.references)
             if entry.search is not None:
                 new = len(seen) - before
                 log.append(entry.search.model_copy(update={"new": new, "duplicates": entry.search.retrieved - new}))
@@ -492,6 +503,8 @@ class Ledger:
 
     def search(self, search_id: str) -> SearchRecord | None:
         """The search of that id, if it has ended."""
+        if not any(entry.search is not None and entry.search.search_id == search_id for entry in self.entries):
+            return None
         return next((record for record in self.search_log() if record.search_id == search_id), None)
 
     def search_of_call(self, call_id: str) -> SearchRecord | None:
@@ -548,13 +561,23 @@ class Ledger:
         entries = self.entries
         searches = [entry.search for entry in entries if entry.search is not None]
         last = {record.source: record.status for record in searches}
-        levels = {name: self.level(name) for name in self.shown_references()}
+        levels = self._all_levels()
+        groups: tuple[Iterable[str], ...] = (
+            dict.fromkeys(name for entry in entries for name in entry.references),
+            levels,
+            [name for name, level in levels.items() if level != "snippet"],
+            [name for name, level in levels.items() if level == "full_text"],
+        )
+        held = registry or self._registry
+        found, screened, analyzed, read = (
+            [len(set(group)) for group in groups] if held is None else held.count_families(*groups)
+        )
         return Counts(
             searches=len(searches),
-            found=self._families({name: None for entry in entries for name in entry.references}, registry),
-            screened=self._families(levels, registry),
-            analyzed=self._families((name for name, level in levels.items() if level != "snippet"), registry),
-            read=self._families((name for name, level in levels.items() if level == "full_text"), registry),
+            found=found,
+            screened=screened,
+            analyzed=analyzed,
+            read=read,
             failed_sources=tuple(source for source, status in last.items() if status == "failed"),
         )
 
@@ -565,20 +588,25 @@ class Ledger:
             ValueError: something in `included` or `reasons` is no reference.
         """
         log, entries = self.search_log(), self.entries
-        kept = dict.fromkeys(self._work(self._name(reference)) for reference in included)
-        why = {self._work(self._name(reference)): reason for reference, reason in (reasons or {}).items()}
+        listed = [self._name(reference) for reference in included]
+        reasons = {self._name(reference): reason for reference, reason in (reasons or {}).items()}
+        levels = self._all_levels()
+        got_references = (reference for entry in entries for reference in entry.references)
+        works = self._works((*got_references, *listed, *reasons, *levels))
+        kept = dict.fromkeys(works[name] for name in listed)
+        why = {works[name]: reason for name, reason in reasons.items()}
         deepest: dict[str, Level] = {}
-        for name in self.shown_references():
-            if (level := self.level(name)) is not None:
-                work = self._work(name)
+        for name, level in levels.items():
+            if level is not None:
+                work = works[name]
                 deepest[work] = max(level, deepest.get(work, level), key=_depth)
         screened = {**deepest, **kept}
         sources: dict[str, dict[str, None]] = {}
         for entry in entries:
             if entry.search is not None:
                 for reference in entry.references:
-                    sources.setdefault(self._work(reference), {})[entry.source] = None
-        got = {self._work(reference) for entry in entries for reference in entry.references} | screened.keys()
+                    sources.setdefault(works[reference], {})[entry.source] = None
+        got = {works[reference] for entry in entries for reference in entry.references} | screened.keys()
         analysed = {work for work, level in deepest.items() if level != "snippet"}
         excluded = Counter(
             ("reading" if work in analysed else "screening", why.get(work, "no reason recorded"))
@@ -665,10 +693,11 @@ class Ledger:
         names = self._registry.names(read) if self._registry is not None else ()
         return [own, *(name for name in names if name != own)]
 
-    def _work(self, reference: str) -> str:
-        """One name for all references of the same work."""
-        known = self._registry.canonical(reference) if self._registry is not None else None
-        return reference if known is None else str(known)
+    def _works(self, references: Iterable[str]) -> dict[str, str]:
+        """One name for all references of the same work, of each reference."""
+        names = dict.fromkeys(references)
+        known = self._registry.canonicals(names) if self._registry is not None else {}
+        return {name: known.get(name, name) for name in names}
 
 
 def _key(reference: str) -> str:

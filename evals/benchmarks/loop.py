@@ -15,6 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic_ai import Agent
+from pydantic_ai.usage import RequestUsage
 
 from evals.benchmarks.measure import Figure, best_of_processes, show
 from evals.benchmarks.served import sandbox_process
@@ -26,6 +27,8 @@ from literature_agent.settings import load_settings
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 from literature_agent.views import full_text_open, snippet_end, view_search
 
+# Told by the model itself: estimated, they would cost time that grows with the texts, and no real model does that here.
+TOKENS = RequestUsage(input_tokens=1000, output_tokens=100)
 QUERIES = ("long covid fatigue", "metformin cognition", "prehabilitation colorectal", "gut parkinson")
 IMPORTS = {
     "bare": ("-c", "pass"),
@@ -75,12 +78,13 @@ async def _loop(rounds: int) -> list[Figure]:
             if len(turns) < 3:
                 turns.append(asked())
 
-        model = scripted_model([("search_pubmed", {"query": query}) for query in QUERIES], more, fetches, answer)
+        searches: Calls = [("search_pubmed", {"query": query}) for query in QUERIES]
+        model = scripted_model(searches, more, fetches, answer, usage=TOKENS)
         events: list[Event] = []
         usage: list[tuple[int, int]] = []
         base_url = overrides["biorxiv_base_url"].removesuffix("/biorxiv/")
 
-        async with LiteratureAggregator(model, settings=settings) as aggregator, httpx.AsyncClient() as client:
+        async with LiteratureAggregator(model, settings=settings) as aggregator, _client() as client:
 
             async def ours() -> None:
                 output = await aggregator.run(
@@ -95,7 +99,7 @@ async def _loop(rounds: int) -> list[Figure]:
 
             async def raw() -> None:
                 for turn in turns:
-                    await asyncio.gather(*(_send(client, base_url, one) for one in turn))
+                    await asyncio.gather(*(_send(client, base_url, chain) for chain in _chains(turn)))
 
             await ours()
             took, busy = await _least({"ours": ours, "bare": bare, "raw": raw}, rounds)
@@ -150,7 +154,7 @@ def _as_json(hit: CitationArtifact, reference: str) -> str:
 def _bare_agent() -> Agent[None, str]:
     """The same turns with tools that do nothing."""
     calls: Calls = [("no_op", {"query": query}) for query in QUERIES]
-    agent = Agent(scripted_model(calls, calls, calls, "It helps."))
+    agent = Agent(scripted_model(calls, calls, calls, "It helps.", usage=TOKENS))
 
     @agent.tool_plain
     async def no_op(query: str) -> str:
@@ -159,13 +163,30 @@ def _bare_agent() -> Agent[None, str]:
     return agent
 
 
-async def _send(client: httpx.AsyncClient, base_url: str, asked: Asked) -> None:
-    if asked.method == "POST":
-        form = {"content-type": "application/x-www-form-urlencoded"}
-        answer = await client.post(f"{base_url}{asked.path}", content=asked.query, headers=form)
-    else:
-        answer = await client.get(f"{base_url}{asked.path}?{asked.query}")
-    assert answer.status_code == 200, f"{asked.path} answered {answer.status_code}"
+def _client() -> httpx.AsyncClient:
+    """As many connections at once as the package keeps to a host."""
+    return httpx.AsyncClient(limits=httpx.Limits(max_connections=20, max_keepalive_connections=10))
+
+
+def _chains(turn: list[Asked]) -> list[list[Asked]]:
+    """The requests of a turn as calls make them: a search's records can't be asked for before its ids have come."""
+    found = [one for one in turn if one.path.endswith("esearch.fcgi")]
+    if not found:
+        return [[one] for one in turn]
+    records = [one for one in turn if one.path.endswith("efetch.fcgi")]
+    assert len(found) + len(records) == len(turn), "a turn of searches makes no other requests"
+    return [[*pair] for pair in zip(found, records, strict=True)]
+
+
+async def _send(client: httpx.AsyncClient, base_url: str, chain: list[Asked]) -> None:
+    """The requests of one call, one after the other."""
+    for asked in chain:
+        if asked.method == "POST":
+            form = {"content-type": "application/x-www-form-urlencoded"}
+            answer = await client.post(f"{base_url}{asked.path}", content=asked.query, headers=form)
+        else:
+            answer = await client.get(f"{base_url}{asked.path}?{asked.query}")
+        assert answer.status_code == 200, f"{asked.path} answered {answer.status_code}"
 
 
 async def _least(

@@ -11,7 +11,6 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Self
 
-from opentelemetry import trace
 from pydantic import ValidationError
 from pydantic_ai import (
     Agent,
@@ -78,6 +77,7 @@ from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import Source, select_sources
 from literature_agent.sources._text import date_bounds, parse_partial_date
 from literature_agent.transport import Player, Recorder, Recording, Transport
+from literature_agent.transport.spans import tracer
 from literature_agent.views import view_output
 
 # Beyond the repair rounds of the checks, arguments that can't be parsed get this many more attempts.
@@ -339,7 +339,7 @@ class LiteratureAggregator:
                 about = RecordedRun.of(request, limit, chosen, sources, self.settings)
                 recording.begin(run.run_id, about.model_dump(mode="json"))
                 chosen = RecordingModel(chosen, recording, run.custody.transport)
-            with trace.get_tracer("literature_agent").start_as_current_span(
+            with tracer().start_as_current_span(
                 "literature run", attributes={"run_id": run.run_id, "model": model_name(chosen)}
             ) as span:
                 output = await self._carry_out(run, chosen, token)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from opentelemetry import trace
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
 from pydantic_ai.exceptions import IncompleteToolCall, ModelRetry, UsageLimitExceeded
@@ -25,6 +24,7 @@ from literature_agent.agents.schemas import input_schema
 from literature_agent.custody import Event
 from literature_agent.outputs import Budget
 from literature_agent.prompts import load_prompt
+from literature_agent.transport.spans import tracer
 from literature_agent.views import shrunk
 
 OUTPUT_TOOL = "submit_answer"
@@ -56,7 +56,7 @@ class Conduct(AbstractCapability[Run]):
     async def wrap_model_request(
         self, ctx: RunContext[Run], *, request_context: ModelRequestContext, handler: WrapModelRequestHandler
     ) -> ModelResponse:
-        with trace.get_tracer("literature_agent").start_as_current_span(
+        with tracer().start_as_current_span(
             "model turn", attributes={"run_id": ctx.deps.run_id, "turn": ctx.run_step}
         ) as span:
             response = await handler(request_context)

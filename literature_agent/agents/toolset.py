@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import FunctionType, MethodType
 from typing import Annotated, Any
@@ -140,6 +140,14 @@ async def current_time() -> str:
 @dataclass
 class CustodyToolset(WrapperToolset[Run]):
     """Hands every call to the run's custody and maps its answer to the framework."""
+
+    _offered: dict[str, ToolsetTool[Run]] | None = field(default=None, init=False, repr=False, compare=False)
+    """The tools are the same in every run and turn: the framework's preparation of each is done once."""
+
+    async def get_tools(self, ctx: RunContext[Run]) -> dict[str, ToolsetTool[Run]]:
+        if self._offered is None:
+            self._offered = await super().get_tools(ctx)
+        return dict(self._offered)
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Run], tool: ToolsetTool[Run]

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeVar, cast
 
-from opentelemetry import trace
-
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps, outcome_of, request_limits, search_key
 from literature_agent.custody.events import Event, Observer
@@ -31,6 +29,7 @@ from literature_agent.registry import ArtifactRegistry
 from literature_agent.results import CitationMatch, ErrorInfo, FetchResult, FullText, SearchResult
 from literature_agent.sources import Source, SourceTools
 from literature_agent.transport import Progress, Transport
+from literature_agent.transport.spans import tracer
 from literature_agent.views import View, view_fetch, view_full_text, view_search
 
 READ_TOOL = "read_pmc_full_text"
@@ -74,7 +73,7 @@ class Custody:
 
     async def call(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Shown:
         """Carry out the agent's tool `tool`. Never raises for anything a source or an argument can do wrong."""
-        with trace.get_tracer("literature_agent").start_as_current_span(
+        with tracer().start_as_current_span(
             f"tool {tool}", attributes={"run_id": self.run_id, "turn": call.turn}
         ) as span:
             shown = await self._call(tool, arguments, call)

@@ -133,7 +133,7 @@ class ArtifactRegistry:
                 self.store.drop(other.number)
             work = add_copy(work, record, full_text)
             work = self._named(work, names, notes)
-            if before is None or work != before:
+            if work is not before and work != before:
                 self._keep(work)
             return work.reference
 
@@ -179,6 +179,8 @@ class ArtifactRegistry:
                     break
                 said[f"the key {key} of {name} is taken by another work: hash round {round + 1} is used"] = None
             keys[name] = key
+        if work.key and len(keys) == len(work.keys) and len(said) == len(work.notes):
+            return work
         return work.model_copy(
             update={"keys": keys, "key": work.key or next(iter(keys.values())), "notes": tuple(said)}
         )
@@ -250,6 +252,12 @@ class ArtifactRegistry:
             work = self._find_work(reference)
             return None if work is None else work.reference
 
+    def canonicals(self, references: Iterable[str]) -> dict[str, str]:
+        """`canonical`, as written, of each of the references that is known."""
+        with self.store.reading():
+            works = ((reference, self._find_work(reference)) for reference in references)
+            return {reference: str(work.reference) for reference, work in works if work is not None}
+
     def strongest(self, reference: Reference | str) -> Reference | None:
         """The reference of the strongest identifier known by now, the same whatever was found first; None if
         unknown."""
@@ -268,6 +276,12 @@ class ArtifactRegistry:
         with self.store.reading():
             work = self._find_work(reference)
             return () if work is None else work.written
+
+    def names_of(self, references: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """`names` of each of the references that is known."""
+        with self.store.reading():
+            works = ((reference, self._find_work(reference)) for reference in references)
+            return {reference: work.written for reference, work in works if work is not None}
 
     def notes(self, reference: Reference | str | None = None) -> tuple[str, ...]:
         """What was odd when records were joined or named, of one work or of all."""
@@ -323,21 +337,41 @@ class ArtifactRegistry:
 
     def families(self, references: Iterable[Reference | str]) -> tuple[tuple[Reference, ...], ...]:
         """The distinct families of the references, in order; unknown ones are left out."""
-        found: dict[int, tuple[Reference, ...]] = {}
-        known: dict[int, int] = {}
         with self.store.reading():
-            for reference in references:
-                work = self._find_work(reference)
-                if work is None or work.number in known:
-                    continue
-                family = self._family(work)
-                found.setdefault(family[0].number, tuple(member.reference for member in family))
-                known[work.number] = family[0].number
-                # A notice about several papers stands in each of their families, but counts with one.
-                known |= {member.number: family[0].number for member in family if not member.is_notice}
-        return tuple(found.values())
+            families = self._families(map(self._find_work, references), {})
+        return tuple(tuple(member.reference for member in family) for family in families)
+
+    def count_families(self, *groups: Iterable[str]) -> tuple[int, ...]:
+        """How many distinct families each of the groups of references has; unknown ones are left out."""
+        read: dict[int, list[Work]] = {}
+        works: dict[str, Work | None] = {}
+        with self.store.reading():
+            counts = []
+            for group in groups:
+                listed = list(group)
+                works.update({each: self._find_work(each) for each in listed if each not in works})
+                counts.append(len(self._families((works[each] for each in listed), read)))
+        return tuple(counts)
+
+    def _families(self, works: Iterable[Work | None], read: dict[int, list[Work]]) -> list[list[Work]]:
+        """The distinct families of the works, in order; `read` holds those that have been looked up."""
+        found: dict[int, list[Work]] = {}
+        known: set[int] = set()
+        for work in works:
+            if work is None or work.number in known:
+                continue
+            family = read.get(work.number)
+            if family is None:
+                family = read[work.number] = self._family(work)
+            found.setdefault(family[0].number, family)
+            # A notice about several papers stands in each of their families, but counts with one.
+            known.add(work.number)
+            known.update(member.number for member in family if not member.is_notice)
+        return list(found.values())
 
     def _family(self, work: Work) -> list[Work]:
+        if self._is_alone(work):
+            return [work]
         if work.is_notice:
             about = [other for other in self._noticed(work) if not other.is_notice]
             if about:
@@ -350,6 +384,11 @@ class ArtifactRegistry:
         return sorted(
             distinct.values(), key=lambda each: (each.is_notice, each.is_trial, each.is_preprint, each.number)
         )
+
+    def _is_alone(self, work: Work) -> bool:
+        """Whether the work names no other record and is named by none, as most are."""
+        versions, notices = work.links
+        return not versions and not notices and not any(self.store.linkers(identity) for identity in work.keys)
 
     def _versions(self, work: Work) -> list[Work]:
         """The works joined to `work` by evidence, notices left out: a notice about ten papers joins none of them."""
@@ -560,7 +599,7 @@ class ArtifactRegistry:
         cached = self._records.get(work.number)
         if cached is not None and cached[0] is work:
             return cached[1]
-        record = compose(work).model_copy(update={"reference": str(work.reference)})
+        record = compose(work)
         if len(self._records) >= _CACHED_RECORDS:
             self._records.clear()
         self._records[work.number] = (work, record)

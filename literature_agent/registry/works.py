@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -76,7 +76,7 @@ class Work(Record):
     def ranked(self) -> tuple[CitationArtifact, ...]:
         """The copies as `find` prefers them: full before plain, then PubMed, Europe PMC, PMC, preprint server,
         registry."""
-        return tuple(sorted(self.copies, key=_rank))
+        return self.copies if len(self.copies) == 1 else tuple(sorted(self.copies, key=_rank))
 
     @property
     def is_notice(self) -> bool:
@@ -112,8 +112,18 @@ class Work(Record):
 
 def dois_of(artifact: CitationArtifact) -> tuple[str, ...]:
     """The DOI and the alternate ones, without version suffix."""
-    read = (ids.normalise_doi(doi) for doi in (artifact.doi or "", *artifact.alternate_dois))
-    return tuple(dict.fromkeys(ids.strip_doi_version(doi) for doi in read if doi))
+    if not artifact.alternate_dois:
+        doi = _joining_doi(artifact.doi) if artifact.doi else None
+        return (doi,) if doi else ()
+    read = (_joining_doi(doi) for doi in (artifact.doi or "", *artifact.alternate_dois))
+    return tuple(dict.fromkeys(doi for doi in read if doi))
+
+
+# A record is asked for its DOI some ten times while it is held and shown.
+@lru_cache(maxsize=4096)
+def _joining_doi(text: str) -> str | None:
+    doi = ids.normalise_doi(text)
+    return ids.strip_doi_version(doi) if doi else None
 
 
 def identities(artifact: CitationArtifact) -> tuple[str, ...]:
@@ -192,8 +202,12 @@ _SOURCE_ORDER = (PubMedArticle, EuropePMCArticle, PMCArticle, BioRxivPreprint, C
 
 
 def _source_rank(copy: CitationArtifact) -> tuple[int, str]:
-    place = next((at for at, kind in enumerate(_SOURCE_ORDER) if isinstance(copy, kind)), len(_SOURCE_ORDER))
-    return place, copy.copy_id
+    return _place(type(copy)), copy.copy_id
+
+
+@cache
+def _place(kind: type[CitationArtifact]) -> int:
+    return next((at for at, source in enumerate(_SOURCE_ORDER) if issubclass(kind, source)), len(_SOURCE_ORDER))
 
 
 def _rank(copy: CitationArtifact) -> tuple[bool, int, str]:
@@ -201,9 +215,15 @@ def _rank(copy: CitationArtifact) -> tuple[bool, int, str]:
 
 
 def _strongest_identity(work: Work) -> str:
-    ranked = [identity for copy in sorted(work.copies, key=_source_rank) for identity in identities(copy)]
-    known = [identity for identity in ranked if identity in work.keys]
-    for kind in ("doi:", "pmid:", "pmcid:", "nct:"):
+    ranked = (identity for copy in sorted(work.copies, key=_source_rank) for identity in identities(copy))
+    known = []
+    for identity in ranked:
+        if identity in work.keys:
+            # The strongest kind of the first source: nothing that follows can be stronger.
+            if identity.startswith("doi:"):
+                return identity
+            known.append(identity)
+    for kind in ("pmid:", "pmcid:", "nct:"):
         if of_kind := next((identity for identity in known if identity.startswith(kind)), None):
             return of_kind
     return known[0]
@@ -241,12 +261,18 @@ _NOT_BORROWED = frozenset(
 _EMPTY: tuple[object, ...] = (None, "", ())
 
 
+@cache
+def _borrowable(kind: type[CitationArtifact]) -> tuple[str, ...]:
+    return tuple(name for name in kind.model_fields if name not in _NOT_BORROWED)
+
+
 def _borrowed(copy: CitationArtifact, others: Sequence[CitationArtifact]) -> dict[str, Any]:
     update: dict[str, Any] = {}
     if not others:
         return update
-    for name in type(copy).model_fields:
-        if name in _NOT_BORROWED or getattr(copy, name) not in _EMPTY:
+    own = copy.__dict__
+    for name in _borrowable(type(copy)):
+        if own[name] not in _EMPTY:
             continue
         value = next((given for other in others if (given := getattr(other, name, None)) not in _EMPTY), None)
         if value is not None:
@@ -307,6 +333,8 @@ def _checked_at(copies: Iterable[CitationArtifact], status: CorrectionStatus) ->
 
 def _all_notices(copies: Iterable[CitationArtifact]) -> tuple[Notice, ...]:
     found: dict[tuple[str, str | None], Notice] = {}
+    if not any(copy.notices for copy in copies):
+        return ()
     for copy in copies:
         for notice in copy.notices:
             slot = (notice.kind, notice.reference_id or notice.text)
@@ -339,7 +367,7 @@ def _all_provenance(copies: Iterable[CitationArtifact]) -> tuple[Provenance, ...
 
 
 def compose(work: Work) -> CitationArtifact:
-    """One record of the work: the best copy, its gaps filled from the others."""
+    """One record of the work, `reference` set: the best copy, its gaps filled from the others."""
     copies = work.ranked
     best, others = copies[0], copies[1:]
     update = _borrowed(best, others)
@@ -347,6 +375,7 @@ def compose(work: Work) -> CitationArtifact:
     own = ids.strip_doi_version(doi) if doi else None
     status = correction_status(copies)
     update |= {
+        "reference": str(work.reference),
         "doi": doi,
         "alternate_dois": tuple(dict.fromkeys(each for copy in copies for each in dois_of(copy) if each != own)),
         "url": best.url or next((copy.url for copy in others if copy.url), None),
@@ -410,10 +439,11 @@ def add_copy(work: Work, record: CitationArtifact, full_text: FullText | None = 
     else:
         old = copies[at]
         copies[at] = absorb(old, record)  # type: ignore[call-overload]  # as above
-        if copies[at] is not old or full_text is not None:
-            after = set(stored_texts(copies[at], full_texts.get(record.copy_id)))
-            before = stored_texts(old, known)
-            superseded = tuple(dict.fromkeys((*superseded, *(text for text in before if text not in after))))
+        if copies[at] is old and full_text is None:
+            return work
+        after = set(stored_texts(copies[at], full_texts.get(record.copy_id)))
+        before = stored_texts(old, known)
+        superseded = tuple(dict.fromkeys((*superseded, *(text for text in before if text not in after))))
     return work.model_copy(update={"copies": tuple(copies), "full_texts": full_texts, "superseded": superseded})
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -21,6 +22,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
+from pydantic_ai.usage import RequestUsage
 
 __all__ = ["Calls", "Seen", "Turn", "scripted_model", "submit"]
 
@@ -54,8 +56,9 @@ class Seen:
 Turn: TypeAlias = Calls | Callable[[Seen], Calls]
 
 
-def scripted_model(*turns: Turn, name: str = "scripted") -> Model:
-    """A model that answers its n-th request with the n-th turn; the last turn repeats."""
+def scripted_model(*turns: Turn, name: str = "scripted", usage: RequestUsage | None = None) -> Model:
+    """A model that answers its n-th request with the n-th turn; the last turn repeats. Each reply says that it took
+    `usage`; without it tokens are estimated from all texts, which takes time of its own."""
 
     def play(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         turn = 1 + sum(isinstance(message, ModelResponse) for message in messages)
@@ -67,9 +70,12 @@ def scripted_model(*turns: Turn, name: str = "scripted") -> Model:
         )
         chosen = turns[min(turn, len(turns)) - 1]
         calls = chosen(seen) if callable(chosen) else chosen
+        parts: list[TextPart | ToolCallPart]
         if isinstance(calls, str):
-            return ModelResponse(parts=[TextPart(calls)])
-        return ModelResponse(parts=[ToolCallPart(tool, dict(arguments)) for tool, arguments in calls])
+            parts = [TextPart(calls)]
+        else:
+            parts = [ToolCallPart(tool, dict(arguments)) for tool, arguments in calls]
+        return ModelResponse(parts=parts, usage=copy(usage) if usage is not None else RequestUsage())
 
     async def stream(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
         for number, part in enumerate(play(messages, info).parts):

@@ -15,6 +15,7 @@ from opentelemetry.instrumentation.utils import suppress_http_instrumentation
 from literature_agent.errors import ConfigurationError
 from literature_agent.transport.messages import Answer, TransientAnswer
 from literature_agent.transport.secrets import Secrets
+from literature_agent.transport.spans import tracer
 
 _LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=15)
 
@@ -136,10 +137,9 @@ class Wire:
             TooLarge, BadCertificate, NoAddress, Untreatable: as they say.
         """
         fault: Exception
-        tracer = trace.get_tracer("literature_agent")
         # Instrumentation of httpx would write the whole address, and with it the key, into spans of its own (K118).
         with (
-            tracer.start_as_current_span(
+            tracer().start_as_current_span(
                 "http attempt", kind=trace.SpanKind.CLIENT, record_exception=False, set_status_on_exception=False
             ) as span,
             suppress_http_instrumentation(),

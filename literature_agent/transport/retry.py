@@ -65,6 +65,10 @@ async def with_retries(
     Waits as the service asks, else longer each time with jitter; never longer than `longest_wait` at once, twice
     that in all, or the time `left`.
     """
+    try:
+        return await call(1)
+    except TransientAnswer as fault:
+        first: TransientAnswer | None = fault
     own = wait_exponential_jitter(multiplier=0.5, jitter=0.5, max=longest_wait)
 
     def wait(state: RetryCallState) -> float:
@@ -80,8 +84,12 @@ async def with_retries(
     number = 0
 
     async def once() -> T:
-        nonlocal number
+        # Nearly every request needs one attempt: the policy is asked only where that one failed.
+        nonlocal first, number
         number += 1
+        if first is not None:
+            fault, first = first, None
+            raise fault
         return await call(number)
 
     return await AsyncRetrying(
