@@ -422,7 +422,7 @@ Artifact: TypeAlias = Annotated[
 
 def first_author_of(authors: Sequence[Author]) -> str | None:
     """Display string of the first author that has a name."""
-    return next((author.display for author in authors if author.display), None)
+    return next((display for author in authors if (display := author.display)), None)
 
 
 def article_url(

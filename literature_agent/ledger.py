@@ -435,8 +435,8 @@ class Ledger:
         """The most that was shown of a work; None if nothing."""
         return self._level_under(self._names(reference))
 
-    def _all_levels(self) -> dict[str, Level | None]:
-        """`level` of each reference shown."""
+    def levels(self) -> dict[str, Level | None]:
+        """`level` of each of `shown_references`."""
         shown = self.shown_references()
         names = self._registry.names_of(shown) if self._registry is not None else {}
         return {name: self._level_under(names.get(name, (name,))) for name in shown}
@@ -467,6 +467,8 @@ class Ledger:
     def has_shown(self, reference: Reference | str, section: str) -> bool:
         """Whether anything of that section of the work was shown, of whichever copy."""
         with self._lock:
+            if any(part.section == section for part in self._shown.get(str(reference), ())):
+                return True
             return any(part.section == section for name in self._names(reference) for part in self._shown.get(name, ()))
 
     def has_seen(self, reference: Reference | str | None) -> bool:
@@ -550,7 +552,8 @@ class Ledger:
 
     def count_analyzed(self, registry: ArtifactRegistry | None = None) -> int:
         """Families of which the whole abstract or full text was shown."""
-        return self._families((name for name in self.shown_references() if self.is_analyzed(name)), registry)
+        analyzed = (name for name, level in self.levels().items() if level in ("abstract", "full_text"))
+        return self._families(analyzed, registry)
 
     def count_screened(self, registry: ArtifactRegistry | None = None) -> int:
         """Families of which anything was shown."""
@@ -561,7 +564,7 @@ class Ledger:
         entries = self.entries
         searches = [entry.search for entry in entries if entry.search is not None]
         last = {record.source: record.status for record in searches}
-        levels = self._all_levels()
+        levels = self.levels()
         groups: tuple[Iterable[str], ...] = (
             dict.fromkeys(name for entry in entries for name in entry.references),
             levels,
@@ -590,7 +593,7 @@ class Ledger:
         log, entries = self.search_log(), self.entries
         listed = [self._name(reference) for reference in included]
         reasons = {self._name(reference): reason for reference, reason in (reasons or {}).items()}
-        levels = self._all_levels()
+        levels = self.levels()
         got_references = (reference for entry in entries for reference in entry.references)
         works = self._works((*got_references, *listed, *reasons, *levels))
         kept = dict.fromkeys(works[name] for name in listed)

@@ -179,12 +179,12 @@ def _excluded(run: Run, settled: Settled) -> tuple[ExcludedWork, ...]:
     kept = {article.reference for article in settled.articles}
     cited_in_text = set(settled.cited)
     excluded = []
-    for reference in run.ledger.shown_references():
+    for reference, level in run.ledger.levels().items():
         final = str(run.registry.strongest(reference) or reference)
         if final in kept:
             continue
         kept.add(final)
-        read = run.ledger.is_analyzed(reference)
+        read = level in ("abstract", "full_text")
         cited = "cited in the text, not listed" if final in cited_in_text else "not cited"
         reason = f"abstract or full text read; {cited}" if read else f"screened by title and snippet; {cited}"
         artifact = run.registry.find(final)

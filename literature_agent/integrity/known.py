@@ -90,12 +90,17 @@ class Known:
 
     def _add_person(self, author: Author) -> None:
         family = author.family or author.collective or ""
-        words = [bare(match.group()) for match in name_words(fold(family).text)]
+        if family.isascii() and family.isalpha():
+            words = [family.lower()]
+        else:
+            words = [bare(match.group()) for match in name_words(fold(family).text)]
         if not words or len(words[-1]) < 2:
             return
         initials = author.initials or "".join(part[0] for part in re.split(r"[\s-]+", author.given or "") if part)
+        if not initials.isalpha():
+            initials = re.sub(r"\W", "", initials)
         given = bare((author.given or "").split(" ")[0])
-        person = Person(" ".join(words), bare(re.sub(r"\W", "", initials)), given if len(given) > 1 else "")
+        person = Person(" ".join(words), bare(initials), given if len(given) > 1 else "")
         people = self.people.setdefault(words[-1], [])
         if person not in people:
             people.append(person)

@@ -25,6 +25,7 @@ from literature_agent.registry.references import (
     find_references,
     key_of,
     read_reference,
+    written_key,
 )
 from literature_agent.registry.stores import MemoryStore, Store
 from literature_agent.registry.texts import StoredText, stored_texts, text_hash
@@ -35,6 +36,7 @@ from literature_agent.registry.works import (
     compose,
     identities,
     join_works,
+    new_work,
 )
 from literature_agent.results import FullText
 
@@ -126,8 +128,11 @@ class ArtifactRegistry:
         with self.store.writing():
             names = identities(record)
             joined, notes = self._joined(record, names)
-            before = joined[0] if joined else None
-            work = before or Work(number=self.store.new_number(), key="")
+            if not joined:
+                work = self._named(new_work(self.store.new_number(), record, full_text), names, notes)
+                self._keep(work)
+                return work.reference
+            before = work = joined[0]
             for other in joined[1:]:
                 work = join_works(work, other)
                 self.store.drop(other.number)
@@ -587,6 +592,11 @@ class ArtifactRegistry:
         return work
 
     def _find_work(self, reference: Reference | str) -> Work | None:
+        if isinstance(reference, str) and (key := written_key(reference)) is not None:
+            # As we write it: only a right key leads anywhere.
+            number = self.store.owner(f"key:{key}")
+            if number is not None:
+                return self._work(number)
         read = reference if isinstance(reference, Reference) else read_reference(reference)
         if read is None:
             # A text with one reference in it is as good as the reference.

@@ -331,7 +331,7 @@ def _checked_at(copies: Iterable[CitationArtifact], status: CorrectionStatus) ->
     return max(times, default=None)
 
 
-def _all_notices(copies: Iterable[CitationArtifact]) -> tuple[Notice, ...]:
+def _all_notices(copies: Sequence[CitationArtifact]) -> tuple[Notice, ...]:
     found: dict[tuple[str, str | None], Notice] = {}
     if not any(copy.notices for copy in copies):
         return ()
@@ -348,8 +348,10 @@ def _all_notices(copies: Iterable[CitationArtifact]) -> tuple[Notice, ...]:
     return tuple(found.values())
 
 
-def _all_related(copies: Iterable[CitationArtifact]) -> tuple[RelatedRecord, ...]:
+def _all_related(copies: Sequence[CitationArtifact]) -> tuple[RelatedRecord, ...]:
     found: dict[tuple[str | None, ...], RelatedRecord] = {}
+    if not any(copy.related for copy in copies):
+        return ()
     for copy in copies:
         for other in copy.related:
             slot = (other.relation, other.doi, other.pmid, other.pmcid, other.nct_id)
@@ -370,6 +372,17 @@ def compose(work: Work) -> CitationArtifact:
     """One record of the work, `reference` set: the best copy, its gaps filled from the others."""
     copies = work.ranked
     best, others = copies[0], copies[1:]
+    if not others:
+        own = ids.strip_doi_version(best.doi) if best.doi else None
+        return best.model_copy(
+            update={
+                "reference": str(work.reference),
+                "alternate_dois": tuple(each for each in dois_of(best) if each != own),
+                "notices": _all_notices(copies),
+                "related": _all_related(copies),
+                "provenance": _all_provenance(copies),
+            }
+        )
     update = _borrowed(best, others)
     doi = best.doi or next((copy.doi for copy in others if copy.doi), None)
     own = ids.strip_doi_version(doi) if doi else None
@@ -423,6 +436,15 @@ def absorb(old: CitationArtifact, new: CitationArtifact) -> CitationArtifact:
         update["version"] = other.version
     merged = base.model_copy(update=update)
     return old if merged.model_copy(update=unchanged) == old else merged
+
+
+def new_work(number: int, record: CitationArtifact, full_text: FullText | None = None) -> Work:
+    """A work of one record, still without key."""
+    full_texts = {} if full_text is None else {record.copy_id: full_text}
+    # `hold` takes the kinds of the union only; to check each record once more would take longer than all else.
+    return Work.model_construct(
+        number=number, key="", keys={}, aliases=(), copies=(record,), full_texts=full_texts, superseded=(), notes=()
+    )
 
 
 def add_copy(work: Work, record: CitationArtifact, full_text: FullText | None = None) -> Work:
