@@ -470,7 +470,7 @@ _STUDY_TYPES = (
     "Comment",
     "Preprint",
 )
-_STUDY_TYPE_OF = {name.lower(): name for name in _STUDY_TYPES}
+_SPELLED = {name.lower().replace("-", " "): name for name in _STUDY_TYPES}
 
 
 def study_type(artifact: CitationArtifact) -> str:
@@ -478,7 +478,7 @@ def study_type(artifact: CitationArtifact) -> str:
     if isinstance(artifact, ClinicalTrial):
         return "Registered trial"
     carried = {name.lower().replace("-", " ") for name in artifact.publication_types}
-    for name in _STUDY_TYPES:
-        if name.lower().replace("-", " ") in carried:
+    for spelled, name in _SPELLED.items():
+        if spelled in carried:
             return name
     return "Notice" if artifact.is_notice else "Article"

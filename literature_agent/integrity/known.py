@@ -43,6 +43,9 @@ def name_words(text: str) -> Iterator[re.Match[str]]:
 def plain_words(text: str) -> list[str]:
     """The words of `text` for comparing titles and questions: letters and digits only, lower case, no accents, `&` as
     `and`."""
+    if text.isascii():
+        words = _TOKEN.findall(text.lower())
+        return ["and" if word == "&" else word for word in words] if "&" in text else words
     return plain_tokens(text)[1]
 
 

@@ -71,6 +71,8 @@ def eutils_request(
 
 def _encoded_length(value: str) -> int:
     """Characters that `value` may take in an address at most."""
+    if value.isascii():
+        return 3 * len(value) - 2 * sum(map(str.isalnum, value))
     return sum(1 if char.isascii() and char.isalnum() else 3 * len(char.encode("utf-8", "replace")) for char in value)
 
 

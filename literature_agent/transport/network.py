@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from urllib.request import getproxies, proxy_bypass
 
@@ -16,6 +17,8 @@ from literature_agent.errors import ConfigurationError
 from literature_agent.transport.messages import Answer, TransientAnswer
 from literature_agent.transport.secrets import Secrets
 from literature_agent.transport.spans import tracer
+
+Hook = Callable[[], Awaitable[None]]
 
 _LIMITS = httpx.Limits(max_connections=20, max_keepalive_connections=10, keepalive_expiry=15)
 
@@ -114,6 +117,10 @@ class Wire:
     """Cap of a decoded body, bytes."""
     requests: metrics.Counter = field(default_factory=_request_counter)
 
+    @cached_property
+    def timeout(self) -> dict[str, float | None]:
+        return httpx.Timeout(self.read_timeout, connect=min(10.0, self.read_timeout)).as_dict()
+
     async def exchange(
         self,
         method: str,
@@ -121,16 +128,15 @@ class Wire:
         content: bytes | None,
         headers: Mapping[str, str],
         *,
-        before_sending: Callable[[], Awaitable[None]],
-        after_sending: Callable[[], Awaitable[None]],
+        around_sending: tuple[Hook, Hook] | None,
         in_time: Callable[[], None],
         marks: Mapping[str, str | int],
     ) -> Answer:
         """Send one request and read its answer whole, cleaned of secrets, in a span that bears `marks`.
 
-        `before_sending` is awaited when the connection stands and the first byte is about to go out (setting one up
-        takes longer than using one again), `after_sending` when the head of the request is out. `in_time` is called
-        after each part of the body and raises when the deadline has passed.
+        The first hook of `around_sending` is awaited when the connection stands and the first byte is about to go out
+        (setting one up takes longer than using one again), the second when the head of the request is out. `in_time`
+        is called after each part of the body and raises when the deadline has passed.
 
         Raises:
             TransientAnswer: no connection, or it broke off.
@@ -146,7 +152,7 @@ class Wire:
         ):
             span.set_attributes({**marks, "http.request.method": method})
             try:
-                answer = await self._exchange(method, url, content, headers, before_sending, after_sending, in_time)
+                answer = await self._exchange(method, url, content, headers, around_sending, in_time)
             except httpx.ConnectTimeout:
                 fault = TransientAnswer("no connection in time")
             except httpx.TimeoutException:
@@ -185,20 +191,21 @@ class Wire:
         url: str,
         content: bytes | None,
         headers: Mapping[str, str],
-        before_sending: Callable[[], Awaitable[None]],
-        after_sending: Callable[[], Awaitable[None]],
+        around_sending: tuple[Hook, Hook] | None,
         in_time: Callable[[], None],
     ) -> Answer:
         # Reading is timed from part to part: a large article may take its time over a slow link (K044).
-        timeout = httpx.Timeout(self.read_timeout, connect=min(10.0, self.read_timeout)).as_dict()
+        extensions: dict[str, Any] = {"timeout": self.timeout}
+        if around_sending is not None:
+            before_sending, after_sending = around_sending
 
-        async def trace(event: str, _: dict[str, Any]) -> None:
-            if event == "http11.send_request_headers.started":
-                await before_sending()
-            elif event == "http11.send_request_headers.complete":
-                await after_sending()
+            async def trace(event: str, _: dict[str, Any]) -> None:
+                if event == "http11.send_request_headers.started":
+                    await before_sending()
+                elif event == "http11.send_request_headers.complete":
+                    await after_sending()
 
-        extensions = {"timeout": timeout, "trace": trace}
+            extensions["trace"] = trace
         request = httpx.Request(method, url, headers=headers, content=content, extensions=extensions)
         response = await self.network.handle_async_request(request)
         try:

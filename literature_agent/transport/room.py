@@ -544,6 +544,7 @@ class Transport:
         from literature_agent.transport.network import BadCertificate, NoAddress, TooLarge, Untreatable
 
         wire, host, failed = self._open(), self._hosts[request.service].name, partial(source_error, request.source)
+        pace = self._paces[request.service]
         headers = {"User-Agent": self._user_agent, "Accept": request.accept, "Accept-Encoding": "gzip, deflate"}
         if step.form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
@@ -563,8 +564,7 @@ class Transport:
                     step.method,
                     *self._with_credentials(request, step),
                     headers,
-                    before_sending=partial(self._paces[request.service].confirm, turn),
-                    after_sending=partial(self._paces[request.service].sent, turn),
+                    around_sending=None if turn is None else (partial(pace.confirm, turn), partial(pace.sent, turn)),
                     in_time=self._in_time,
                     marks=marks,
                 )

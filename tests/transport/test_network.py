@@ -289,7 +289,7 @@ async def test_a_body_that_stalls_longer_than_the_read_timeout_is_a_timeout(
         handler.close_connection = True
 
     server = serve(stall)
-    async with open_transport(url=server.url, read_timeout=0.05, retry_attempts=1) as transport:
+    async with open_transport(url=server.url, read_timeout=0.5, retry_attempts=1) as transport:
         with pytest.raises(SourceError, match="no answer in time") as failed:
             await transport.send(ask, body)
     release.set()

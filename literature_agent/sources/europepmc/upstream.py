@@ -16,6 +16,8 @@ def inside(member: str) -> Callable[[object], list[Any]]:
     """Unwraps a list written as `{member: [...]}`; a single item may stand without its list."""
 
     def unwrap(value: object) -> list[Any]:
+        if value is None:
+            return []
         items = value.get(member) if isinstance(value, dict) else value or None
         return [item for item in (items if isinstance(items, list) else [items]) if item is not None]
 
