@@ -55,22 +55,34 @@ class Account:
         self._usage = usage
         self._limits = limits
         self._purses: list[Purse] = []
+        self._calls = 0
         self._lock = threading.Lock()
 
-    def open(self) -> Purse | None:
-        """A purse with one request reserved for closing; None if the parent's limit leaves not even that."""
+    def open(self, calls: int = 1) -> Purse | None:
+        """A purse with one request reserved for closing; None if the parent's limit leaves not even that.
+
+        `calls`: tool calls of the parent's turn, this child among them; each is one of the limit when it has ended.
+        """
         purse = Purse(self)
         with self._lock:
             self._purses.append(purse)
+            self._calls = max(self._calls, calls)
         if purse.take_request():
             return purse
         self._drop(purse)
         return None
 
-    def close(self, purse: Purse) -> bool:
-        """Add what the child used to the parent's usage. True if no other child is running."""
-        self._usage.incr(purse.usage)
-        return self._drop(purse)
+    def close(self, purse: Purse) -> None:
+        """Add what the child used to the parent's usage."""
+        with self._lock:
+            self._usage.incr(purse.usage)
+            self._purses.remove(purse)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no child is running."""
+        with self._lock:
+            return not self._purses
 
     def take_request(self, purse: Purse) -> bool:
         with self._lock:
@@ -87,8 +99,9 @@ class Account:
         with self._lock:
             limit = self._limits.tool_calls_limit
             taken = sum(each.tool_calls for each in self._purses)
-            # Each running child is itself a tool call of the parent, counted when it ends.
-            if limit is not None and self._usage.tool_calls + taken + len(self._purses) >= limit:
+            # Each running child is itself a tool call of the parent, counted when it ends, as are the tools beside it.
+            running = max(self._calls, len(self._purses))
+            if limit is not None and self._usage.tool_calls + taken + running >= limit:
                 return False
             purse.tool_calls += 1
             return True
@@ -112,10 +125,40 @@ class Account:
                 return f"The limit of {limit:,} {_NAMES[name]} of the agent that asked was near."
         return None
 
-    def _drop(self, purse: Purse) -> bool:
+    def _drop(self, purse: Purse) -> None:
         with self._lock:
             self._purses.remove(purse)
-            return not self._purses
+
+
+class Accounts:
+    """The accounts of the parents that have children running, of whichever aggregator. Safe for threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._accounts: dict[int, Account] = {}
+
+    def open(self, usage: RunUsage, limits: UsageLimits, calls: int = 1) -> Purse | None:
+        """`Account.open` of the parent whose run counts in `usage`."""
+        with self._lock:
+            # The account holds the object, so that no other gets its number.
+            account = self._accounts.setdefault(id(usage), Account(usage, limits))
+            purse = account.open(calls)
+            self._forget(usage, account)
+            return purse
+
+    def close(self, usage: RunUsage, purse: Purse) -> None:
+        """`Account.close`; the account ends with its last child."""
+        with self._lock:
+            purse.account.close(purse)
+            self._forget(usage, purse.account)
+
+    def _forget(self, usage: RunUsage, account: Account) -> None:
+        if account.is_idle:
+            self._accounts.pop(id(usage), None)
+
+
+ACCOUNTS_OF_THIS_PROCESS = Accounts()
+"""A parent's children may be of different aggregators: what they share is the parent's run alone."""
 
 
 def _measure(usage: RunUsage, name: str) -> float:

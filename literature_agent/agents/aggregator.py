@@ -31,11 +31,12 @@ from pydantic_ai.exceptions import (
     UsageLimitExceeded,
     UserError,
 )
+from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.models import Model
 from pydantic_ai.usage import RunUsage as ModelUsage
 from pydantic_ai.usage import UsageLimits
 
-from literature_agent.agents.account import Account, Purse
+from literature_agent.agents.account import ACCOUNTS_OF_THIS_PROCESS, Purse
 from literature_agent.agents.answer import write_answer
 from literature_agent.agents.briefing import brief
 from literature_agent.agents.capability import LiteratureCapability
@@ -127,7 +128,6 @@ class LiteratureAggregator:
         self._durable_agents: dict[tuple[str, ...], tuple[Model, Agent[Run, AggregationDraft]]] = {}
         self._transport: Transport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._accounts: dict[int, Account] = {}
         self.last_children: dict[str | None, asyncio.Event] = {}
         """Of each durable parent's run: set when the newest of its children has been held."""
         self._stack = AsyncExitStack()
@@ -301,8 +301,8 @@ class LiteratureAggregator:
             raise ModelRetry(f"{refused.message} {refused.recovery}") from None
         if is_durable(ctx):
             return await answer_durable_parent(self, ctx, request, registry, budget or self.budget)
-        account = self._accounts.setdefault(id(ctx.usage), Account(ctx.usage, ctx.usage_limits or UsageLimits()))
-        purse = account.open()
+        usage = ctx.usage
+        purse = ACCOUNTS_OF_THIS_PROCESS.open(usage, ctx.usage_limits or UsageLimits(), len(_calls_of_turn(ctx)))
         if purse is None:
             raise ToolFailed("The limit of model requests leaves none for a literature search: answer without it.")
         try:
@@ -314,8 +314,7 @@ class LiteratureAggregator:
             async with relayed(ctx) as observer:
                 return await self._answer(request, self.model or _model_of(ctx), registry, limit, observer, None, purse)
         finally:
-            if account.close(purse):
-                self._accounts.pop(id(ctx.usage), None)
+            ACCOUNTS_OF_THIS_PROCESS.close(usage, purse)
 
     async def _answer(
         self,
@@ -586,6 +585,12 @@ def _model_of(ctx: RunContext[Any]) -> Model:
     if isinstance(ctx.model, Model):
         return ctx.model
     raise ConfigurationError("The parent runs on a realtime model: give LiteratureAggregator a model of its own.")
+
+
+def _calls_of_turn(ctx: RunContext[Any]) -> list[ToolCallPart]:
+    """The tool calls of the reply that is being carried out."""
+    reply = next((message for message in reversed(ctx.messages) if isinstance(message, ModelResponse)), None)
+    return [] if reply is None else list(reply.tool_calls)
 
 
 def _limits(budget: Budget) -> UsageLimits:

@@ -81,6 +81,42 @@ async def test_children_never_exceed_the_parents_tool_calls(settings: Settings) 
     assert result.usage.tool_calls <= 8
 
 
+@pytest.mark.parametrize("limit", [4, 7, 12])
+async def test_two_aggregators_under_one_parent_share_its_requests(settings: Settings, limit: int) -> None:
+    """K086: two sub-agents of different sources, one of them twice as a tool and once in a toolset, side by side."""
+    papers = LiteratureAggregator(scripted_model(child), sources=["pubmed"], settings=settings)
+    more = LiteratureAggregator(scripted_model(child), sources=["pubmed", "europepmc"], settings=settings)
+    both: list[Any] = [papers.as_toolset(name="papers"), more.as_toolset(name="more")]
+    calls: Calls = [(name, {"question": f"{QUESTION} ({n})"}) for n, name in enumerate(("papers", "more", "extra") * 2)]
+    parent = Agent(scripted_model(calls, "done"), toolsets=both, tools=[papers.as_tool(name="extra")])
+    result = await parent.run("Ask.", usage_limits=UsageLimits(request_limit=limit))
+    assert result.output == "done"
+    assert result.usage.requests <= limit
+
+
+@pytest.mark.parametrize("limit", [7, 10, 14])
+async def test_two_aggregators_and_a_tool_of_the_parents_share_its_tool_calls(settings: Settings, limit: int) -> None:
+    """K086: a slow tool beside them is counted from the beginning of the turn."""
+    first = LiteratureAggregator(scripted_model(child), settings=settings)
+    second = LiteratureAggregator(scripted_model(child), settings=settings)
+
+    async def slow() -> str:
+        await asyncio.sleep(2)
+        return "slow"
+
+    calls: Calls = [
+        ("first", {"question": QUESTION}),
+        *([("slow", {})] * 3),
+        ("second", {"question": f"{QUESTION} (2)"}),
+    ]
+    parent = Agent(
+        scripted_model(calls, "done"), tools=[first.as_tool(name="first"), second.as_tool(name="second"), slow]
+    )
+    result = await parent.run("Ask.", usage_limits=UsageLimits(tool_calls_limit=limit))
+    assert result.output == "done"
+    assert result.usage.tool_calls <= limit
+
+
 async def test_children_stop_at_the_parents_tokens(settings: Settings) -> None:
     aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
     result = await parent_of(aggregator, scripted_model(asks(1), "done")).run(
