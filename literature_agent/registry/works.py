@@ -440,10 +440,16 @@ def absorb(old: CitationArtifact, new: CitationArtifact) -> CitationArtifact:
 
 def new_work(number: int, record: CitationArtifact, full_text: FullText | None = None) -> Work:
     """A work of one record, still without key."""
-    full_texts = {} if full_text is None else {record.copy_id: full_text}
-    # `hold` takes the kinds of the union only; to check each record once more would take longer than all else.
+    # Not checked anew: that would take longer than all the rest.
     return Work.model_construct(
-        number=number, key="", keys={}, aliases=(), copies=(record,), full_texts=full_texts, superseded=(), notes=()
+        number=number,
+        key="",
+        keys={},
+        aliases=(),
+        copies=(record,),  # type: ignore[arg-type]  # `hold` takes the kinds of the union only
+        full_texts={} if full_text is None else {record.copy_id: full_text},
+        superseded=(),
+        notes=(),
     )
 
 
