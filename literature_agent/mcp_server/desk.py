@@ -23,7 +23,7 @@ from literature_agent.mcp_server.offers import (
     STATUS,
 )
 from literature_agent.mcp_server.policy import Consumer
-from literature_agent.mcp_server.replies import MOST_HITS, Answer, fit_view
+from literature_agent.mcp_server.replies import LONGEST_RENDERED, MOST_HITS, Answer, fit_view, size
 from literature_agent.mcp_server.runs import INTERRUPTED, RUNNING, LiveRun, Runs, output_of
 from literature_agent.mcp_server.shelf import Shelf, StoredRun
 from literature_agent.mcp_server.twins import (
@@ -43,7 +43,7 @@ from literature_agent.mcp_server.twins import (
 from literature_agent.outputs import AggregationRequest, LiteratureAggregationOutput
 from literature_agent.registry import Reference, find_references, replace_references
 from literature_agent.render import UNKNOWN_REFERENCE, render_text
-from literature_agent.render.formats import find_format
+from literature_agent.render.formats import BibliographyFormat, find_format
 from literature_agent.results import ErrorInfo, FetchResult, FullText, RelatedResult, SearchResult
 from literature_agent.sources import Source
 from literature_agent.transport import Transport
@@ -55,6 +55,7 @@ Tell = Callable[[str], None]
 _IDLE_S = 30 * 60.0
 _MOST_SEARCHES = 500
 _MOST_SESSIONS = 200
+_LONGEST_UNKNOWN = 60
 _PRUNE_EVERY_S = 3600.0
 
 
@@ -88,6 +89,20 @@ class SessionLedger(Ledger):
 
 def _is_search(entry: LedgerEntry, search_id: str) -> bool:
     return entry.search is not None and entry.search.search_id == search_id
+
+
+def _that_fit(works: Sequence[CitationArtifact], form: BibliographyFormat, room: int) -> list[CitationArtifact]:
+    """The most works from the first on whose print in that format has at most `room` bytes: a cut file is no file."""
+    if size(form.render(works)) <= room:
+        return list(works)
+    fits, too_many = 0, len(works)
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if size(form.render(works[:middle])) <= room:
+            fits = middle
+        else:
+            too_many = middle
+    return list(works[:fits])
 
 
 @dataclass
@@ -313,31 +328,51 @@ class Desk:
         if not asked and not prose.strip():
             raise InvalidInputError("Nothing to print.", recovery="Give references, or text with references, or both.")
         works: dict[str, CitationArtifact] = {}
+        listed: dict[str, CitationArtifact] = {}
         unknown: list[str] = []
         for written in dict.fromkeys([*asked, *(found.raw for found in find_references(prose))]):
             work = self._shown_work(written)
             if work is None or work.reference is None:
-                unknown.append(sentence(written))
-            else:
-                works[work.reference] = work
+                unknown.append(sentence(written)[:_LONGEST_UNKNOWN])
+                continue
+            works[work.reference] = work
+            if written in asked:
+                listed[work.reference] = work
         parts: list[str] = []
         if prose.strip():
             foreign = {each.key: UNKNOWN_REFERENCE for each in find_references(prose) if not self._shown_work(each.raw)}
-            parts.append(render_text(replace_references(prose, foreign), self.shelf.registry, bibliography=not asked))
-        listed = [work for written in asked if (work := self._shown_work(written)) is not None]
-        if listed:
-            parts.append(form.render(list({work.reference: work for work in listed}.values())))
+            printed = render_text(replace_references(prose, foreign), self.shelf.registry, bibliography=not asked)
+            if size(printed) > LONGEST_RENDERED:
+                raise InvalidInputError(
+                    f"The text is too long to be printed at once: {size(printed):,} bytes with its bibliography, at most "
+                    f"{LONGEST_RENDERED:,} fit.",
+                    recovery="Print it in parts.",
+                )
+            parts.append(printed.strip())
+        kept = _that_fit(list(listed.values()), form, LONGEST_RENDERED - sum(map(size, parts))) if listed else []
+        left_out = list(listed)[len(kept) :]
+        if left_out and not kept and not parts:
+            raise InvalidInputError(
+                f"The record of {left_out[0]} alone is too long to be printed as {style}.",
+                recovery=f"Print it as vancouver; the whole record is the resource citation://{left_out[0][-11:-1]}.",
+            )
+        if kept:
+            parts.append(form.render(kept).strip())
+        printed_works = [reference for reference in works if reference not in left_out]
         twin = CitationsTwin(
-            status="ok" if works and not unknown else "partial" if works else "empty",
+            status="empty" if not printed_works else "partial" if unknown or left_out else "ok",
             style=style,
-            returned=len(works),
-            references=list(works),
+            returned=len(printed_works),
+            references=printed_works,
             unknown=unknown,
+            left_out=left_out,
         )
-        said = f"Printed {len(works)} works as {style} for the person behind this client."
+        said = f"Printed {len(printed_works)} works as {style} for the person behind this client."
         if unknown:
             said += f" Unknown, never shown to you: {', '.join(unknown[:10])}."
-        return Answer(said, twin.document(), tuple(works), rendered="\n\n".join(part.strip() for part in parts))
+        if left_out:
+            said += f"\nLeft out for length, print them in another call: {', '.join(left_out)}"
+        return Answer(said, twin.document(), tuple(printed_works), rendered="\n\n".join(parts))
 
     def _shown_work(self, written: str) -> CitationArtifact | None:
         reference = Reference.parse(written)

@@ -26,6 +26,8 @@ MOST_TEXT_BYTES = 30_000
 MOST_HITS = 40
 """Hits of one search that fit into a reply."""
 LONGEST_BIBLIOGRAPHY = 12_000
+LONGEST_RENDERED = 36_000
+"""Bytes of what `render_citations` prints."""
 
 _HEADING = re.compile(r"^«artifact:link:cite~[0-9A-Z]{10}» \|", re.M)
 
@@ -147,7 +149,8 @@ def to_result(answer: Answer, registry: ArtifactRegistry, *, raw: bool, link: bo
     structured = dict(answer.structured)
     text = answer.text
     works = [work for reference in answer.references if (work := registry.find(reference)) is not None]
-    if raw and works:
+    # What was printed names its works already.
+    if raw and works and answer.rendered is None:
         structured["records"] = [facts(work) for work in works]
         room = MOST_BYTES - size(compact(structured)) - LONGEST_BIBLIOGRAPHY - 1_000
         lines = [f"{work.reference}: {bibliography_entry(work)}" for work in works]

@@ -118,6 +118,7 @@ class CitationsTwin(Reply):
     returned: int = 0
     references: list[str] = []
     unknown: list[str] = []
+    left_out: Annotated[list[str], Field(description="For length; print them in another call.")] = []
 
 
 def schema_of(twin: type[Twin]) -> dict[str, Any]:

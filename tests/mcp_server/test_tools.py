@@ -315,6 +315,36 @@ async def test_citations_are_printed_for_the_person(connect: Connect) -> None:
     assert nothing.is_error
 
 
+@pytest.mark.parametrize("identifiers", ["references", "raw"])
+async def test_what_is_printed_is_whole_and_the_rest_is_named(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch, identifiers: str
+) -> None:
+    """K104: a file that is cut somewhere is no file."""
+    monkeypatch.setattr("literature_agent.mcp_server.desk.LONGEST_RENDERED", 6_000)
+    async with connect(all_tools(identifiers=identifiers)) as client:
+        found = await search(client, "metformin OR study OR patients OR trial", max_results=20)
+        references = found.structured_content["references"]
+        left, printed = references, []
+        for _ in range(len(references)):
+            part = await client.call_tool("render_citations", {"references": left, "style": "csl-json"})
+            items = json.loads(for_the_person(part))
+            twin = part.structured_content
+            assert (twin["status"], twin["returned"]) == ("partial" if twin["left_out"] else "ok", len(items))
+            assert left == [*twin["references"], *twin["left_out"]]
+            assert all(reference in text_of(part) for reference in twin["left_out"])
+            printed += [item["DOI"] for item in items]
+            left = twin["left_out"]
+            if not left:
+                break
+        assert len(set(printed)) == len(references) > 10
+        prose = await client.call_tool("render_citations", {"text": "word " * 1_500})
+        assert "Print it in parts." in text_of(prose)
+        assert prose.structured_content["error"]["reason"] == "request_invalid_input"
+        monkeypatch.setattr("literature_agent.mcp_server.desk.LONGEST_RENDERED", 50)
+        alone = await client.call_tool("render_citations", {"references": references, "style": "csl-json"})
+        assert f"citation://{references[0][-11:-1]}" in text_of(alone)
+
+
 # --- raw
 
 
