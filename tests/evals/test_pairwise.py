@@ -1,9 +1,10 @@
-"""Two runs held against each other by a judge: each pair in both orders, over the wire protocol that any endpoint
-speaks."""
+"""Judges over the wire protocol that any endpoint speaks: two runs held against each other, each pair in both orders,
+and the answers of one run marked."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,10 @@ from typing import Any
 import pytest
 from pydantic_ai.models import Model
 
-from evals.command import compare_main
+from evals.command import compare_main, run_main
 from evals.outcome import Outcome
 from evals.pairwise import PairedReport, PairJudge, compare_pairwise, shown_pair
-from evals.report import Report
+from evals.report import Report, read_report
 from literature_agent.errors import InvalidInputError
 from tests.agents.test_wire import Endpoint, calls, endpoint, model_at
 
@@ -152,3 +153,33 @@ def test_pairs_are_judged_from_the_command_line(
     endpoint.replies = [{"status": 500, "error": {"message": "no"}}]
     assert compare_main([*folders, "--judge", "openai-chat:by-hand"]) == 1
     assert "3 pairs were not judged" in capsys.readouterr().out
+
+
+def test_a_judge_marks_each_answer_of_a_run_and_holds_it_against_the_experts(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The absolute judge, over the same wire: its figures stand in table and report, with thresholds of their own."""
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{endpoint.server_port}/v1")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    marks = {"faithful": 4, "themes": 3, "gaps": 2, "reason": "Read."}
+    endpoint.replies = [
+        calls(("final_result", {**marks, "answer": "yes"})),
+        calls(("final_result", {**marks, "answer": "maybe"})),
+    ]
+    file, out = tmp_path / "judged.yaml", tmp_path / "out"
+    case = {"name": "one", "inputs": {"question": "metformin cognition"}, "expected_output": {"answer": "yes"}}
+    file.write_text(json.dumps({"name": "judged", "cases": [case]}), encoding="utf-8")
+    rubric = tmp_path / "rubric.md"
+    rubric.write_text("Mark it well.", encoding="utf-8")
+    options = [str(file), "--model", "pasted", "--sources", "pubmed", "--quiet", "--concurrency", "1"]
+    options += ["--judge", "openai-chat:by-hand", "--rubric", str(rubric), "--out", str(out)]
+    assert run_main([*options, "--fail-under", "judge_answer=0.6"]) == 1
+    assert "judge_answer is 0.500, under 0.6" in capsys.readouterr().out
+    scores = read_report(out).cases[0].scores
+    assert [scores[f"judge_{name}"] for name in ("faithful", "themes", "gaps", "answer", "agreement")] == [
+        1, 0.75, 0.5, 0.5, 0,
+    ]  # fmt: skip
+    first, second = (shown_to(request) for request in endpoint.asked)
+    assert first.index("<answer>") < first.index("<abstracts>")
+    assert second.index("<abstracts>") < second.index("<answer>")
+    assert "Mark it well." in str(endpoint.asked[0]["messages"])
