@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from evals.models import RECORDED, model_of
 from evals.outcome import Outcome
 from evals.report import CaseResult, Made, Report, versions
 from evals.task import answer
-from evals.upstream import Recordings, corpus_hash, slug, upstream_of
+from evals.upstream import RECORDING, Recordings, corpus_hash, slug, upstream_of
 from literature_agent import Budget
 from literature_agent.agents.models import model_name
 from literature_agent.errors import InvalidInputError, LiteratureError
@@ -94,6 +94,10 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
         LiteratureError: the model or corpus can't be used at all.
     """
     began, started = time.perf_counter(), datetime.datetime.now(datetime.UTC)
+    if plan.loaded.corpus == RECORDING:
+        if plan.replay is None:
+            raise InvalidInputError("The cases are asked of recorded services.", recovery="Give --replay DIR.")
+        plan = replace(plan, loaded=plan.loaded._replace(corpus=f"{RECORDING}:{plan.replay.resolve()}"))
     cases = _expanded(plan)
     made = _made(plan)
     shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None))

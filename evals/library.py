@@ -94,12 +94,14 @@ class Library:
 
 @lru_cache(maxsize=4)
 def library_of(corpus: str) -> Library:
-    """The library of a corpus: `packaged`, or a folder.
+    """The library of a corpus: `packaged`, a folder, or `recording:FOLDER`.
 
     Raises:
         InvalidInputError: the folder does not exist.
     """
-    return Library(paper for name, content in corpus_files(corpus) for paper in read_papers(name, content))
+    papers = (paper for name, content in corpus_files(corpus) for paper in read_papers(name, content))
+    # A recorded answer may be cut, or hold a record without any identifier.
+    return Library(paper for paper in papers if paper.names)
 
 
 def read_papers(name: str, content: bytes) -> Iterator[Paper]:

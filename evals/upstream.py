@@ -26,9 +26,11 @@ from literature_agent.errors import InvalidInputError
 from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import load_settings
 from literature_agent.transport import Player, Recorder, Recording, Transport
-from literature_agent.transport.recording import MANIFEST
+from literature_agent.transport.recording import MANIFEST, KeptCall
 
 PACKAGED = "packaged"
+RECORDING = "recording"
+"""In place of a corpus: what a recording holds is all there is, as where real services were recorded."""
 TODAY = datetime.date(2026, 11, 30)
 SOURCES = ("pubmed", "europepmc", "biorxiv", "medrxiv", "clinicaltrials")
 
@@ -181,6 +183,17 @@ class Recordings:
             f"{str(self.folder)!r} holds no recording of the case {case!r}.", recovery="Record the run anew."
         )
 
+    def bodies(self) -> Iterator[tuple[str, bytes]]:
+        """Every answer of a service that is XML or JSON, each once, named by its hash."""
+        found: dict[str, bytes] = {}
+        for player in (Player(place) for place in self._runs):
+            for entry in player.exchanges("upstream"):
+                for answer in (kept.answer() for kept in player.content(entry, KeptCall).answers):
+                    kind = {b"<": "xml", b"{": "json", b"[": "json"}.get(answer.body.lstrip()[:1])
+                    if kind and answer.status == 200:
+                        found[f"{hashlib.sha256(answer.body).hexdigest()[:16]}.{kind}"] = answer.body
+        yield from sorted(found.items())
+
     def hash(self) -> str:
         """One hash over what was recorded: of each run what it says of itself, and its exchanges."""
         whole = hashlib.sha256()
@@ -235,7 +248,7 @@ def _settings(**places: Any) -> Settings:
 
 
 def corpus_files(corpus: str) -> Iterator[tuple[str, bytes]]:
-    """Name and content of every file of a corpus, in order of name.
+    """Name and content of every file of a corpus, in order of name; of `recording:FOLDER` what services answered there.
 
     Raises:
         InvalidInputError: the folder does not exist.
@@ -243,6 +256,10 @@ def corpus_files(corpus: str) -> Iterator[tuple[str, bytes]]:
     if corpus == PACKAGED:
         with resources.as_file(resources.files("literature_agent.sandbox") / "corpus") as packaged:
             yield from _below(packaged)
+        return
+    kind, _, folder = corpus.partition(":")
+    if kind == RECORDING and folder:
+        yield from Recordings(Path(folder)).bodies()
         return
     if not Path(corpus).is_dir():
         raise InvalidInputError(f"The corpus folder {corpus!r} does not exist.")

@@ -1,6 +1,7 @@
 """Datasets by name or path.
 
-- a YAML or JSON file of `evals.cases` (`topics`, here), over the packaged corpus or the folder its first line names;
+- a YAML or JSON file of `evals.cases` (`topics`, here), over the packaged corpus or what its line `# corpus: ...`
+  names: a folder, or `recording` for cases that are asked of recorded services alone (`run --replay`);
 - a BEIR folder (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`);
 - a PubMedQA file (PMID to question, contexts, final decision);
 - a TREC folder (`topics*`, `qrels*`, PubMed XML);
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from pydantic_evals import Dataset
 
 from evals.cases import About, Ask, Expected
+from evals.upstream import PACKAGED, RECORDING
 from literature_agent.errors import InvalidInputError
 
 HERE = Path(__file__).parent
@@ -33,7 +35,7 @@ class Loaded(NamedTuple):
 
     cases: CaseSet
     corpus: str
-    """`packaged`, or a folder."""
+    """`packaged`, a folder, or `recording`: whatever is replayed."""
     note: str = ""
     """What was done to it, such as titles hidden."""
 
@@ -104,6 +106,6 @@ def load(name: str, workspace: Path, *, hide_titles: bool = False, sources: tupl
 
 def _file(path: Path) -> Loaded:
     named = _CORPUS_LINE.search(path.read_text(encoding="utf-8"))
-    corpus = named[1] if named else "packaged"
-    folder = corpus if corpus == "packaged" else str((path.parent / corpus).resolve())
+    corpus = named[1] if named else PACKAGED
+    folder = corpus if corpus in (PACKAGED, RECORDING) else str((path.parent / corpus).resolve())
     return Loaded(read_dataset(path), folder)

@@ -17,7 +17,7 @@ from evals.harness import Plan, run
 from evals.models import RECORDED
 from evals.replay import network_refused
 from evals.report import Report, compare
-from evals.upstream import Recordings, slug
+from evals.upstream import RECORDING, Recordings, slug
 from literature_agent.errors import InvalidInputError
 from literature_agent.testing import scripted_model, submit
 
@@ -141,6 +141,17 @@ def test_recordings_are_made_and_replayed_from_the_command_line(
     assert "holds no recording" in capsys.readouterr().err
     assert run_main([*shared, "--out", str(tmp_path / "e"), "--model", "recorded"]) == 2
     assert "answers in a replay alone" in capsys.readouterr().err
+
+
+def test_where_only_a_recording_tells_what_there_is_answers_are_judged_by_it(recorded: Report, folder: Path) -> None:
+    """As after recording real services, of which no corpus exists."""
+    loaded = small()._replace(corpus=RECORDING)
+    out = folder / "real"
+    out.mkdir()
+    report = asyncio.run(run(Plan(loaded=loaded, out=out, concurrency=1, replay=folder / "kept", model=RECORDED)))
+    assert scores(report) == scores(recorded)
+    with pytest.raises(InvalidInputError, match="asked of recorded services"):
+        asyncio.run(run(Plan(loaded=loaded, out=out, concurrency=1)))
 
 
 def test_a_folder_without_recordings_is_refused(tmp_path: Path) -> None:
