@@ -166,9 +166,7 @@ def _is_key(text: str, found: re.Match[str], year: Year, known: Known) -> bool:
     # In lower case, any word: within brackets of its own, and grown together as words are not.
     if not (found["at"] or alone) or joint not in ("", "_", ":"):
         return False
-    if len(low) < 4 or not _may_be_family(low) or low in WORD_NAMES:
-        return False
-    return True
+    return not (len(low) < 4 or not _may_be_family(low) or low in WORD_NAMES)
 
 
 _STRAIN = re.compile(r"(?<![^\W_])[A-D]/(?:[\w-]{1,20}/){0,2}$")
