@@ -117,7 +117,10 @@ _CLASS_OF = {word: name for name, listed in reversed(_CLASSES.items()) for word 
 _FINDING = re.compile(
     r"(?:show|suggest|indicat|demonstrat|confirm|prov(?:e|es|ed|ing)$|improv|reduc(?:e|es|ed|ing)$|increas(?:e|es|ed|ing)$|decreas|lower(?:s|ed|ing)$"
     r"|rais(?:e|es|ed)$|prevent(?:s|ed)$|slow(?:s|ed)$|worsen|caus(?:e|es|ed)$|associated|correlat|benefi|harm|effective|superior|inferior|safe$"
-    r"|works?ed|work(?:s|ed)$|better|worse|support(?:s|ed|ing)$|reveal|report(?:s|ed|ing)$|conclud|significant|percent|%|protect(?:s|ed)$|differ(?:s|ed)?$|conflict|disagree|agree|var(?:y|ies|ied)$|point|last(?:s|ed)$)"
+    r"|works?ed|work(?:s|ed)$|better|worse|support(?:s|ed|ing)$|reveal|report(?:s|ed|ing)$|conclud|significant|percent|%|protect(?:s|ed)$|differ(?:s|ed)?$|conflict|disagree|agree|var(?:y|ies|ied)$|point|last(?:s|ed)$"
+    r"|best$|cur(?:e|es|ed|ing|ative)$|halv|doubl|heal(?:s|ed|ing)$|kill|sav(?:e|es|ed|ing)$|promis|powerful|potent|success|efficacious"
+    r"|favou?r(?:s|ed|able)$|miracl|eliminat|eradicat|revers(?:e|es|ed|ing)$|restor|boost|extend(?:s|ed)$|prolong|shorten|reliev"
+    r"|outperform|surpass|dangerous|stops$|helps$|help(?:ed|ful)$|treats$)"
 )
 
 _RECORDS = "[DGK#]*(?:PD[DGK#]*)?[NL](?:[CDGK#]*[NL])*"
@@ -144,6 +147,8 @@ _FORMS = tuple(
         # No trial of X in Y was found; nothing has been published on Z.
         f"[DG]*X[DGK]*(?:[NL](?:[CXDGK]*[NL])*)?{_TOPIC}B[GBX]*[VTAY](?:[PTVG][^N#]*)?",
         f"[DG]*X[DGK]*[NL](?:[CDGK]*[NL])*{_TOPIC}B",
+        # No trials in children.
+        "[DG]*X[DGK]*[NL](?:[CDGK]*[NL])*(?:[PTK][^FBV]*)?",
         # No study has compared X with Y.
         "[DG]*X[DGKPV]*N(?:C[DGK]*N)*V?[BGV]*T[^F]*",
         # Long-term data are lacking; evidence on X in Y is limited.
@@ -174,16 +179,42 @@ _LABEL = re.compile(
 )
 _MARK = re.compile(r"\s*\[unsupported\]", re.I)
 _RUN = re.compile(r"(?<=\bwas )run\b|(?<=\bwere )run\b|(?<=\bbeen )run\b")
+# "not unclear", "unknown to nobody", "no trial in which it did not": two negations make a claim.
+_TWICE_NEGATED = re.compile(
+    r"\b(?:not|never|hardly|scarcely|nobody|no longer|n't)\s(?:\w+\s)?(?:lacking|absent|missing|in doubt"
+    r"|un(?:known|clear|certain|tested|studied|explored|resolved|answered|likely))\b"
+    r"|\bun(?:known|clear|certain)\s(?:to|by|for|in)\s(?:nobody|none|no\b|few\b|hardly)"
+    r"|\b(?:no|none|neither|nothing|nobody|not)\b.*\b(?:(?:did|does|do|has|had|was|were|is|are)\snot|never|cannot|n't"
+    r"|den(?:y|ies|ied)|contradict\w*|disput\w*|refut\w*|disprov\w*)\b",
+    re.I,
+)
+# `metformin, the best drug for it, ...`
+_APPOSITION = re.compile(r",\s(?:the|a|an|our)\s[^,;:.]{3,80},")
+_ASIDE = re.compile(r"\(([^()]*)\)")
+_LONGEST_ASIDE = 8
+"""Words; what is longer, within brackets or before a colon, says something."""
 _QUOTED = re.compile(r"[“\"]\S[^”\"]*\s")
 
 
 def is_claim(sentence: str) -> bool:
     """Whether the sentence says something that a work must support."""
-    bare = _LABEL.sub("", _without_references(sentence))
-    if len(bare) > _LONGEST or _QUOTED.search(bare):
+    whole = _without_references(sentence)
+    label = _LABEL.match(whole)
+    bare = whole[label.end() :] if label else whole
+    if len(bare) > _LONGEST or _QUOTED.search(bare) or _APPOSITION.search(bare):
+        return True
+    # What stands beside the sentence, in brackets or as a label, must say nothing of its own.
+    if any(_says_something(aside) for aside in (label.group() if label else "", *_ASIDE.findall(bare))):
         return True
     clauses = [clause for part in _CLAUSES.split(bare) if (clause := _classes(part))]
+    if any(_TWICE_NEGATED.search(part) for part in _CLAUSES.split(bare)):
+        return True
     return not clauses or not all(any(form.fullmatch(clause) for form in _FORMS) for clause in clauses)
+
+
+def _says_something(aside: str) -> bool:
+    classes = _classes(aside)
+    return "F" in classes or len(classes) > _LONGEST_ASIDE
 
 
 def _without_references(sentence: str) -> str:
@@ -196,7 +227,7 @@ def _without_references(sentence: str) -> str:
 
 def _classes(clause: str) -> str:
     """One letter for each word of a clause; brackets are left out."""
-    plain = _LEAD_IN.sub("", re.sub(r"\([^()]*\)", " ", clause).strip(" ,.!?\"'"))
+    plain = _LEAD_IN.sub("", _ASIDE.sub(" ", clause).strip(" ,.!?\"'"))
     plain = _RUN.sub("made", plain.lower().replace("europe pmc", "europepmc").replace("full text", "text"))
     return "".join(_class_of(word) for word in _WORD.findall(plain))
 
