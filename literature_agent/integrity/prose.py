@@ -12,6 +12,7 @@ from literature_agent.integrity.clauses import carries, refers_back, without
 from literature_agent.integrity.desk import Desk
 from literature_agent.integrity.known import plain_words
 from literature_agent.integrity.leaks import Leak
+from literature_agent.integrity.quotations import quotations
 from literature_agent.integrity.quotes import verify_quote
 from literature_agent.integrity.sentences import sentence_spans
 from literature_agent.integrity.standing import silent_mark, superseded_by
@@ -28,10 +29,6 @@ _UNSEEN = re.compile(
 )
 # Spelled so that no reader reads a work, and every reader sees that one was meant.
 _BROKEN = "«artifact:link:cite~»"
-
-_INLINE_QUOTE = re.compile(r"“([^“”]{20,4000})”|(?<!\w)\"([^\"“”]{20,1500})\"(?!\w)")
-QUOTED_WORDS = 5
-"""Fewer words in quotation marks are a term, not a quote."""
 
 
 class Problem(NamedTuple):
@@ -131,10 +128,9 @@ def _shown_in(sentence: str, desk: Desk) -> list[str]:
 
 def _false_quotes(sentence: str, references: Sequence[str], desk: Desk) -> Iterator[str]:
     """What stands in quotation marks and not in the shown text of the works cited with it."""
-    for match in _INLINE_QUOTE.finditer(sentence):
-        words = match.group(1) or match.group(2)
-        plain = plain_words(words)
-        if len(plain) < QUOTED_WORDS or f" {' '.join(plain)} " in desk.guard.question:
+    for quoted in quotations(sentence):
+        words = remove_references(quoted, {found.key for found in find_references(quoted)}).strip()
+        if f" {' '.join(plain_words(words))} " in desk.guard.question:
             continue
         sections = [section for reference in references for section in desk.sections(reference)]
         if verify_quote(words.rstrip(".,;"), sections) is None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from literature_agent.integrity import review, settle
 from literature_agent.integrity.quotes import ShownSection, verify_quote
-from tests.integrity.conftest import TRIAL_TEXT
+from tests.integrity.conftest import TRIAL_TEXT, World, draft, paper
 
 ABSTRACT = ShownSection("pubmed:90000501", "abstract", TRIAL_TEXT, len(TRIAL_TEXT))
 
@@ -115,3 +116,51 @@ def test_composed_and_decomposed_letters_are_the_same() -> None:
     text = "Gérard described the first twelve cases."
     section = ShownSection("c", "abstract", text, len(text))
     assert texts("Ge\u0301rard described the first", section) == ["Gérard described the first"]
+
+
+MARKS = (
+    "“{}”", '"{}"', "‘{}’", "'{}'", "„{}“", "‚{}‘", "« {} »", "»{}«", "‹{}›", "「{}」", "``{}''", "<q>{}</q>", "”{}”",
+    "&quot;{}&quot;", "&#8220;{}&#8221;", "＂{}＂", "*“{}”*", "\n> {}\n", '"{}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("marks", MARKS)
+def test_words_in_any_quotation_marks_are_quotes(marks: str, world: World) -> None:
+    reference = world.show(paper(1))
+    true, false = "Decline was slower by 12.5% (95% CI 3-20) with exercise", "Decline was faster by 12.5% with exercise"
+    said = [
+        review(draft(f"The authors write {marks.format(words)} {reference}."), world.desk) for words in (true, false)
+    ]
+    assert [[problem.text for problem in problems] for problems in said] == [[], [false]]
+    assert (
+        settle(
+            draft(f"The authors write {marks.format(false)} {reference}."), world.desk, max_articles=9
+        ).integrity.quotes_dropped
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    "said", ["write “{}”", "conclude: ‘{}’", 'state that "{}"', "In their words, “{}”", "“{}”, they report"]
+)
+def test_few_words_are_a_quote_where_somebody_is_said_to_have_said_them(said: str, world: World) -> None:
+    reference = world.show(paper(1))
+    for words, wrong in (("Insulin worsened memory in women", False), ("Insulin cures all women", True)):
+        problems = review(draft(f"The authors {said.format(words)} {reference}."), world.desk)
+        assert bool(problems) is wrong, words
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Parkinson's and Alzheimer's disease were studied in adults' clinics and nurses' homes {}.",
+        "The '90s cohorts and the patients' own views were compared with the nurses' {}.",
+        "Items rated as “some concerns” were kept {}.",
+        'Screens of 15" and 17" and the rest of the room were the same {}.',
+        "Exercise {} and diet {} were compared with each other over many long years.",
+        "The 5'-end and the 3'-end of all the genes in question were read {}.",
+    ],
+)
+def test_apostrophes_terms_and_inches_quote_nobody(text: str, world: World) -> None:
+    reference = world.show(paper(1))
+    assert review(draft(text.replace("{}", reference)), world.desk) == ()

@@ -1,0 +1,53 @@
+"""What prose puts in quotation marks, whatever marks they are: words that somebody is said to have said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from literature_agent.integrity.folding import TOKEN, fold
+from literature_agent.integrity.known import plain_words
+
+QUOTED_WORDS = 5
+"""Fewer words in quotation marks are a term, not a quote."""
+ATTRIBUTED_WORDS = 3
+"""So few are a quote where somebody is said to have said them."""
+
+# Folding has made `"` and `'` of most marks, and one character of each reference. Inches and apostrophes open nothing.
+_QUOTED = re.compile(
+    r"(?<!\w)\"\s?(?P<double>[^\"]{12,4000}?)\s?\"(?!\w)"
+    r"|(?<![\w'])'\s?(?P<single>[^\W\d_](?:[^']|'(?=\w)){12,1500})\s?'(?!\w)"
+    r"|[‹›「『]\s?(?P<other>[^‹›「」『』]{12,1500}?)\s?[‹›」』]"
+    r"|<q\b[^<>]{0,40}>(?P<tagged>[^<]{12,1500})</q>"
+    rf"|(?<!\w)\"(?=\w)(?P<unclosed>[^\"{TOKEN}]{{20,1500}})[^\"]*$"
+)
+# What folding takes for emphasis or loses with the line ends.
+_TICKED = re.compile(r"``([^`']{12,1500})''")
+_BLOCK = re.compile(r"(?:^|\n)[ \t]*>[ \t]?([^\n]{12,1500})")
+_SAID = (
+    r"\b(?:writes?|wrote|written|states?|stated|says?|said|conclud(?:es?|ed)|notes?|noted|argues?|argued|claims?|claimed|quotes?"
+    r"|quoted|words|declares?|declared|reports?|reported)\b"
+)
+_SAID_BEFORE = re.compile(rf"{_SAID}(?:\sthat)?[,:]?\s?$", re.I)
+_SAID_BEHIND = re.compile(rf"[,.]?\s?(?:\w+\s){{0,2}}{_SAID}", re.I)
+
+
+def quotations(sentence: str) -> Iterator[str]:
+    """The quoted words of `sentence`, as they are written there, left to right for each kind of mark."""
+    folded = fold(sentence)
+    for match in _QUOTED.finditer(folded.text):
+        name = match.lastgroup
+        assert name is not None
+        start, end = folded.span(match.start(name), match.end(name))
+        words = sentence[start:end].strip()
+        before, behind = folded.text[max(0, match.start() - 30) : match.start()], folded.text[match.end() :][:40]
+        if len(plain_words(words)) >= (ATTRIBUTED_WORDS if _is_said(before, behind) else QUOTED_WORDS):
+            yield words
+    for pattern in (_TICKED, _BLOCK):
+        for match in pattern.finditer(sentence):
+            if len(plain_words(match.group(1))) >= QUOTED_WORDS:
+                yield match.group(1).strip()
+
+
+def _is_said(before: str, behind: str) -> bool:
+    return _SAID_BEFORE.search(before) is not None or _SAID_BEHIND.match(behind) is not None
