@@ -10,35 +10,91 @@ import re
 from collections.abc import Iterable
 
 from literature_agent.integrity.desk import Desk
+from literature_agent.registry import find_references
 
-_PAPER = r"(?:paper|article|study|trial|report|work|publication|preprint|analysis|review|manuscript|letter|record)s?"
-_WAS = r"(?:is|are|was|were|been|being|since|later|subsequently|now|meanwhile|then|formally|also|but|and)"
+# Sentences are read with one character for each reference.
+_REFERENCE = "\ufffc"
+_ONE = r"(?:paper|article|study|trial|report|work|publication|preprint|analysis|review|manuscript|letter|record)"
+_MANY = (
+    r"(?:papers|articles|studies|trials|reports|publications|preprints|analyses|reviews|manuscripts|letters|records)"
+)
+_PAPER = rf"(?:{_ONE}|{_MANY})"
+_AUX = (
+    r"(?:is|are|was|were|be|been|being|has|have|had|since|later|subsequently|now|meanwhile|then|also|both|all|already|but|and"
+    r"|\w+ly)"
+)
+_THIS = rf"(?:{_REFERENCE}|\b{_PAPER}|\b(?:it|this|these|those|they|both|one|all))"
+# What patients, drugs and eyelids are, papers are only where they are named.
 _SAYS = {
     "retracted": re.compile(
-        rf"\[RETRACTED\]|\(retracted\b|\b{_WAS}\s(?:\w+ly\s|also\s|since\s|later\s|now\s)?(?:retracted|withdrawn)\b"
-        rf"|\b(?:retracted|withdrawn)\s(?:\w+\s){{0,3}}?{_PAPER}\b|\b{_PAPER}\s(?:\w+\s){{0,2}}?(?:retracted|withdrawn)\b"
-        rf"|\bretraction\s(?:notice|of\s(?:the|this|that|its|one|a)\s(?:\w+\s){{0,2}}?{_PAPER})|^\W*retracted\b",
+        rf"\[RETRACTED\]|\((?:since\s|now\s|later\s)?retracted\b|^\W*retracted\s?(?:[:(—–-]|{_REFERENCE})"
+        rf"|{_THIS}(?:[\s,)(\]]{{1,3}}(?:which|that))?[\s,)(\]]{{1,3}}(?:{_AUX}\s){{0,4}}(?:retracted|withdrawn)\b"
+        rf"|\b(?:but|and|before|until|which|that)\s(?:it\s)?(?:{_AUX}\s){{1,4}}retracted\b"
+        rf"|(?<![\w-])(?:retracted|withdrawn)\s(?:(?!(?:from|by|after|because|due|in|for|on|at|of)\b)\w+\s){{0,3}}?{_PAPER}\b"
+        rf"|(?<![\w-])retracted\s{_REFERENCE}"
+        rf"|\b(?:journal|publisher|editors?|authors?)\s(?:have\s|has\s|had\s|\w+ly\s|later\s)?(?:retract(?:ed|s)?|withdrew|withdraws?)\s"
+        rf"(?:it|them|both|{_REFERENCE}|(?:the|this|that|their|its|one)\s(?:\w+\s){{0,2}}?{_PAPER})"
+        rf"|\bretraction\s(?:notice|of\s(?:{_REFERENCE}|(?:the|this|that|its|one|a)\s(?:\w+\s){{0,2}}?{_PAPER}))",
         re.I,
     ),
     "concern": re.compile(
         rf"\[CONCERN\]|\bexpressions?\sof\s(?:editorial\s)?concern\b|\bunder\s(?:an?\s)?(?:editorial\s)?(?:expression\sof\s)?concern\b"
-        rf"|\beditors?(?:'|’)?s?\s(?:have\s)?(?:\w+\s){{0,3}}concerns?\b|\bretracted\s{_PAPER}",
+        rf"|\beditors?(?:'|’)?s?\s(?:have\s)?(?:\w+\s){{0,3}}concerns?\b|(?<![\w-])retracted\s{_PAPER}",
         re.I,
     ),
 }  # fmt: skip
-# "has not been retracted", "never withdrawn": says the opposite.
-_DENIES = re.compile(r"\b(?:not|never|n't|without|no\slonger|nor)\b[\w\s]{0,20}\b(?:retract|withdrawn|concern)", re.I)
+# "has not been retracted", "if it had been", "wrongly": says the opposite, or leaves it open. A mark more does no harm.
+_DENIES = re.compile(
+    r"(?:\b(?:not|never|nobody|none|without|no\slonger|nor|no|wrongly|unjustly|falsely|almost|nearly|if|unless|whether|should"
+    r"|would|wanted?|wish(?:ed)?|calls?|demands?|requests?|unlike|rather\sthan|instead\sof)\b|n't|\bnon-|\bunretract)"
+    rf"[\w\s,'{_REFERENCE}-]{{0,40}}?(?:retract|withdraw|concern)|\bunretract",
+    re.I,
+)
+_OF_SEVERAL = re.compile(
+    rf"\b(?:retracted|withdrawn)\s(?:\w+\s){{0,3}}?{_MANY}\b|(?:{_MANY}|\b(?:both|all|these|they)\b|{_REFERENCE}\s?(?:and|,)\s?{_REFERENCE})"
+    rf"[\s\w,{_REFERENCE}]{{0,40}}?\b(?:were|are|have)\s(?:{_AUX}\s){{0,3}}(?:retracted|withdrawn)\b|\bconcerns?\b",
+    re.I,
+)  # fmt: skip
 _MARK = {"retracted": "[RETRACTED]", "concern": "[CONCERN]"}
 
 
 def silent_mark(reference: str, sentence: str, desk: Desk) -> str | None:
     """The mark that `reference` needs in `sentence`, because its work is retracted or under concern and the sentence
-    does not say so; None if it needs none."""
+    does not say so; None if it needs none. Of several such works each must be said to be so, or all together."""
     work = desk.work(reference)
     says = _SAYS.get(work.correction_status) if work is not None else None
-    if work is None or says is None or (says.search(sentence) and not _DENIES.search(sentence)):
+    if work is None or says is None:
         return None
-    return _MARK[work.correction_status]
+    read, places = _read(sentence, desk)
+    if sum(status in _SAYS for _, status in places.values()) > 1 and not _OF_SEVERAL.search(read):
+        read = _around(read, places[reference][0]) if reference in places else read
+    return None if says.search(read) and not _DENIES.search(read) else _MARK[work.correction_status]
+
+
+def _read(sentence: str, desk: Desk) -> tuple[str, dict[str, tuple[int, str]]]:
+    """`sentence` with one character for each reference; where the shown ones stand in it, and their standing."""
+    parts: list[str] = []
+    places: dict[str, tuple[int, str]] = {}
+    at = length = 0
+    for found in find_references(sentence):
+        parts += [sentence[at : found.start], _REFERENCE]
+        length += found.start - at + 1
+        at = found.end
+        if (shown := desk.shown(found.raw)) is not None and (work := desk.work(shown)) is not None:
+            places.setdefault(shown, (length - 1, work.correction_status))
+    return "".join([*parts, sentence[at:]]), places
+
+
+def _around(read: str, at: int) -> str:
+    """What stands around a reference, up to the references beside it; those that follow on each other are one."""
+    start, end = at, at + 1
+    while (left := re.search(rf"{_REFERENCE}[\s,;]*$", read[:start])) is not None:
+        start = left.start()
+    while (right := re.match(rf"[\s,;]*{_REFERENCE}", read[end:])) is not None:
+        end += right.end()
+    before = read.rfind(_REFERENCE, 0, start) + 1
+    behind = read.find(_REFERENCE, end)
+    return read[before : behind if behind >= 0 else len(read)]
 
 
 def superseded_by(reference: str, cited: Iterable[str], desk: Desk) -> str | None:

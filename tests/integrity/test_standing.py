@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from literature_agent.artifacts import BioRxivPreprint, PubMedArticle
+from literature_agent.artifacts import BioRxivPreprint, Notice, PubMedArticle
 from literature_agent.integrity import review, settle
 from tests.integrity.conftest import World, draft, paper
+
+NOTICE = Notice(kind="retracted_by", reference_id="90000599")
 
 
 @pytest.mark.parametrize(
@@ -19,6 +21,39 @@ from tests.integrity.conftest import World, draft, paper
         ("A retracted trial had claimed that it works {ref}.", False),
         ("One paper that was later retracted says so {ref}.", False),
         ("This article has been withdrawn {ref}.", False),
+        ("Retracted claims apart, {ref} proves that bilberry works.", True),
+        ("Patients were withdrawn from the study for benefit in {ref}.", True),
+        ("The upper lid was retracted in all pupils of {ref}.", True),
+        ("Patients withdrawn from the trial did better {ref}.", True),
+        ("This non-retracted trial {ref} proves it.", True),
+        ("The trial {ref}, which some wanted retracted, proves it.", True),
+        ("Unretracted and sound, the trial {ref} proves it.", True),
+        ("The trial {ref} was never retracted.", True),
+        ("Nobody claims that {ref} was retracted.", True),
+        ("The trial {ref} was almost retracted but stands.", True),
+        ("Should the trial {ref} be retracted?", True),
+        ("The trial {ref} was wrongly retracted and is right.", True),
+        ("If {ref} had been retracted we would not cite it.", True),
+        ("Calls that {ref} be retracted were rejected.", True),
+        ("The study drug was withdrawn after week 4 in {ref}.", True),
+        ("The retraction of the lid in the study was easy {ref}.", True),
+        ("Consent was withdrawn by two pupils in {ref}.", True),
+        ("Retracted [RETRACTED] bilberry works {ref}.", True),
+        ("The retracted gum healed in the trial {ref}.", True),
+        ("The trial {ref} was retracted.", False),
+        ("The trial {ref} has since been retracted.", False),
+        ("{ref}, a retracted trial, claimed that bilberry works.", False),
+        ("One retracted paper claimed a cure {ref}.", False),
+        ("A trial that claimed a cure {ref} was later withdrawn.", False),
+        ("The claim of a cure {ref} rests on a paper that has been retracted.", False),
+        ("{ref} (retracted) claimed a cure.", False),
+        ("Retracted: {ref} claimed a cure.", False),
+        ("The only trial claimed a cure but was retracted {ref}.", False),
+        ("Its retraction notice says that the data of {ref} were invented.", False),
+        ("Two retracted studies claimed a cure {ref}.", False),
+        ("The trial was formally retracted by the journal {ref}.", False),
+        ("The journal retracted the trial {ref}.", False),
+        ("This study was withdrawn by its authors {ref}.", False),
     ],
 )
 def test_a_retracted_work_never_stands_as_silent_support(
@@ -29,6 +64,14 @@ def test_a_retracted_work_never_stands_as_silent_support(
     assert any("has been retracted" in problem.fix for problem in review(written, world.desk)) is marked
     summary = settle(written, world.desk, max_articles=20).summary
     assert (f"{reference} [RETRACTED]" in summary) is marked
+
+
+def test_of_two_retracted_works_each_must_be_said_to_be(world: World) -> None:
+    one, two = (world.show(paper(number, correction_status="retracted", notices=(NOTICE,))) for number in (62, 63))
+    said = f"A retracted trial claimed a cure {one}, and a larger one confirmed it {two}."
+    assert settle(draft(said), world.desk, max_articles=20).summary == said.replace(two, f"{two} [RETRACTED]")
+    for both in (f"Two retracted trials claimed a cure {one} {two}.", f"The trials {one} and {two} were retracted."):
+        assert settle(draft(both), world.desk, max_articles=20).summary == both
 
 
 def test_a_work_under_concern_is_marked(world: World) -> None:
