@@ -35,6 +35,18 @@ _DATED = re.compile(
 _TYPED = re.compile(
     r"\"?([^\"()\[\]:]{3,60}?)\"?\s*\[\s*(?:pt|ptyp|publication type)[^\[\]]*\]|\bPUB_TYPE:\"?([\w -]{3,60})\"?", re.I
 )
+# What a query leaves out, and fields that hold less than the subject of a paper.
+_LEFT_OUT = re.compile(r"\b(?:NOT|ANDNOT)\s+(\([^()]*\)|\"[^\"]*\"|[^\s()]+)")
+_NARROW_TAG = re.compile(
+    r"(\"[^\"\[\]]{1,120}\"|[^\s\"\[\]()]+(?:\s(?!(?:AND|OR|NOT)\b)[^\s\"\[\]()]+){0,4})\s*"
+    r"\[\s*(ti|title|au|author|fau|1au|lastau|cn|ad|affiliation|ta|jour|journal|la|lang|language|sb|subset|filter|uid|pmid|doi|aid"
+    r"|gr|vi|ip|pg)\s*\]",
+    re.I,
+)
+_NARROW_FIELD = re.compile(
+    r"\b(TITLE|AUTH|AUTHOR|JOURNAL|AFF|LANG|OPEN_ACCESS|IN_EPMC|IN_PMC|HAS_\w+|EXT_ID|PMCID|DOI|ISSN|GRANT_AGENCY)"
+    r":\s*(\"[^\"]*\"|\([^()]*\)|[^\s()]+)"
+)
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _DATE_FILTERS = ("date_from", "date_to", "since_entry_date")
 _SPELLING = re.compile(r"\bspelling|\bsuggest|\bdid you mean", re.I)
@@ -79,9 +91,27 @@ def _unstated(record: SearchRecord, description: str) -> Iterator[str]:
     for kind in types:
         if not _says_type(kind, stems, description):
             yield f"the search was limited to the type {kind.strip()!r}, which the description does not say"
+    yield from _narrowed(record.query, stems, description)
     for language in record.filters.get("languages", "").split(","):
         if (code := language.strip().lower()[:3]) and not any(word.startswith(code) for word in _words(description)):
             yield f"the search was limited to the language {language.strip()!r}, which the description does not say"
+
+
+def _narrowed(query: str, stems: set[str], description: str) -> Iterator[str]:
+    """What the words of the query leave out or ask of single fields, and the description does not say."""
+    for left_out in _LEFT_OUT.findall(query):
+        excludes = re.search(r"\b(?:not|outside|other than|except|excluding|without|but|beyond)\b", description, re.I)
+        if not (excludes and any(_stem(word) in stems for word in _words(left_out))):
+            yield f"the query leaves out {left_out.strip()!r}, which the description does not say"
+    parts = [(name, asked) for asked, name in _NARROW_TAG.findall(query)] + _NARROW_FIELD.findall(query)
+    for name, asked in parts:
+        if name.lower() in ("ti", "title"):
+            stated = re.search(r"\btitles?\b", description, re.I) is not None
+        else:
+            stated = any(_stem(word) in stems for word in _words(asked))
+        if not stated:
+            asked = " ".join(asked.split())
+            yield f"the query asks for {asked!r} in the field {name}, which the description does not say"
 
 
 def _says_type(kind: str, stems: set[str], description: str) -> bool:

@@ -112,6 +112,12 @@ def test_leaks_neither_overlap_nor_leave_the_text() -> None:
         "((((",
         "&amp;",
         "PMID 90000001, 90000002, ",
+        "Smith-2020 ",
+        "'20 ",
+        "F e r r a n t e ",
+        "№",
+        "ChiCTR no no no ",
+        "山田ら",
     ],
 )
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
