@@ -16,7 +16,7 @@ ATTRIBUTED_WORDS = 3
 # Folding has made `"` and `'` of most marks, and one character of each reference. Inches and apostrophes open nothing.
 _QUOTED = re.compile(
     r"(?<!\w)\"\s?(?P<double>[^\"]{12,4000}?)\s?\"(?!\w)"
-    r"|(?<![\w'])'\s?(?P<single>[^\W\d_](?:[^']|'(?=\w)){12,1500})\s?'(?!\w)"
+    r"|(?<![\w'])'\s?(?P<single>(?!\d\ds?\b)\w(?:[^']|'(?=\w)){12,1500})\s?'(?!\w)"
     r"|[‹›「『]\s?(?P<other>[^‹›「」『』]{12,1500}?)\s?[‹›」』]"
     r"|<q\b[^<>]{0,40}>(?P<tagged>[^<]{12,1500})</q>"
     rf"|(?<!\w)\"(?=\w)(?P<unclosed>[^\"{TOKEN}]{{20,1500}})[^\"]*$"

@@ -22,9 +22,11 @@ _RULE_BEHIND = re.compile(r"[ \t]*\|[ \t:|-]*(?=\n|$)")
 _TRAILING = re.compile(
     r"\s*[(\[]?\s*(?:«[^«»]{1,80}»[\s,;]*)+[)\]]?\.?|\s*\[(?:unsupported|RETRACTED|CONCERN)\](?:\.(?=\s|$))?"
 )
-_QUOTATION = re.compile("[“”]")
-# A quotation that is open for longer was never closed.
-_LONGEST_QUOTATION = 1_500
+# Longer ones were never closed. An apostrophe closes nothing, and what stands in « and » may be a reference.
+_QUOTATION = re.compile(
+    r"“[^“”]{0,1500}”|„[^„“”]{0,1500}[“”]|‘(?:[^‘’]|’(?=\w)){0,1500}’(?!\w)|«(?!\s?artifact)[^«»]{0,1500}»|‹[^‹›]{0,1500}›"
+    r"|「[^「」]{0,1500}」|(?<!\w)\"(?=\S)[^\"\n]{0,1500}\"(?!\w)|(?<![\w'])'(?!\d\ds?\b)(?=\w)(?:[^'\n]|'(?=\w)){0,1500}'(?!\w)"
+)
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
@@ -33,7 +35,7 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
     An item of a list and a row of a table are sentences, headings belong to what follows.
 
     References and marks after the full stop (`... improved. «ref»`) belong to the sentence before them; a full stop
-    within “...” ends no sentence.
+    within quotation marks ends no sentence.
     """
     spans: list[tuple[int, int]] = []
     start = 0
@@ -72,15 +74,9 @@ def _goes_on(text: str, start: int, newline: re.Match[str]) -> bool:
 
 
 def _quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Ranges between “ and ”."""
-    opened: int | None = None
-    for mark in _QUOTATION.finditer(text):
-        if mark.group() == "“":
-            opened = mark.start()
-        elif opened is not None:
-            if mark.start() - opened <= _LONGEST_QUOTATION:
-                yield opened, mark.start()
-            opened = None
+    """Ranges between quotation marks."""
+    for match in _QUOTATION.finditer(text):
+        yield match.start(), match.end() - 1
 
 
 def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:

@@ -49,3 +49,11 @@ def test_a_quotation_that_never_closes_hides_no_sentence() -> None:
 )
 def test_items_and_rows_are_sentences_and_headings_are_not(text: str, sentences: list[str]) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == sentences
+
+
+@pytest.mark.parametrize("marks", ["“{}”", "„{}“", "‘{}’", "« {} »", "‹{}›", "「{}」", '"{}"', "'{}'"])
+def test_a_full_stop_within_quotation_marks_ends_no_sentence(marks: str) -> None:
+    quoted = marks.format("The adult’s drug didn't help. It may have come too late")
+    text = f"They write {quoted}. Two «artifact:link:cite~K7QX2MDA4T» agree. The '90s were better."
+    assert next(text[a:b] for a, b in sentence_spans(text)) == f"They write {quoted}."
+    assert len(sentence_spans(text)) == 3
