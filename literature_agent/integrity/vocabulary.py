@@ -100,6 +100,11 @@ NOT_NAMES = PLACES | words(
     compound drug agent strain clone mutant plasmid vector peptide antigen antibody isolate variant lot formula product
     plate well tube slide chip exam katrina obamacare
     device substance present current today pre post mid early late yoga pilates
+    journal newspaper introductory republished comparative observational multicenter multicentre pragmatic adaptive
+    equivalence twin validation evaluation clinical randomized randomised controlled systematic narrative scoping
+    umbrella qualitative mixed prospective retrospective longitudinal experimental preclinical editorial letter comment
+    practice biography interview lecture personal dataset erratum expression concern notice preprint chapter
+
     insulin aspirin warfarin heparin digoxin morphine ketamine caffeine alcohol exercise diet
 
     jahr jahre jahren seit deutschland osterreich schweiz frankreich italien spanien europa espana francia italia

@@ -334,6 +334,8 @@ def test_journal_and_year_are_one_whatever_joins_them(written: str) -> None:
     [
         "COVID-2019 was rare.",
         "Case report of 2022 whose title covers malaria.",
+        "Journal article of 2021, clinical trial of 2020, observational study of 2019 and preprint of 2018 agree.",
+        "Historical article of 2011 and comparative study (2012) agree; Randomised trial of 2013 too.",
         "Retracted publication of 2019 on this question.",
         "The SARS-CoV-2-2020 wave was short.",
         "ICD-2019 codes were used.",
