@@ -77,15 +77,17 @@ async def test_a_source_that_is_down_leaves_the_answer_to_the_other(sandbox: San
     assert [line.source for line in failed] == ["pubmed"]
 
 
-async def test_the_paper_behind_a_question_is_found_without_its_title(
-    shared_dir: Path, settings: Settings, tmp_path: Path
+@pytest.mark.parametrize(("hidden", "least"), [(False, 0.99), (True, 0.95)], ids=["easy", "hard"])
+async def test_the_paper_behind_a_question_is_found(
+    hidden: bool, least: float, shared_dir: Path, settings: Settings, tmp_path: Path
 ) -> None:
-    """The hard case of known-item search: the queries come from the question, the title is hidden."""
-    source = shared_dir / "corpora" / "pubmedqa-dev"
-    folder = tmp_path / "titles_hidden"
-    folder.mkdir()
-    hidden = [json.dumps({**paper, "title": ""}) for paper in json_lines(source / "corpus.jsonl")]
-    (folder / "corpus.jsonl").write_text("\n".join(hidden), encoding="utf-8")
+    """Known-item search by queries that come from the question; in the hard case the title is hidden."""
+    source = folder = shared_dir / "corpora" / "pubmedqa-dev"
+    if hidden:
+        folder = tmp_path / "titles_hidden"
+        folder.mkdir()
+        without = [json.dumps({**paper, "title": ""}) for paper in json_lines(source / "corpus.jsonl")]
+        (folder / "corpus.jsonl").write_text("\n".join(without), encoding="utf-8")
     asked = json_lines(source / "queries.jsonl")[::40]
     found = 0
     with SandboxServer(Corpus.from_folder(folder)) as server:
@@ -94,7 +96,7 @@ async def test_the_paper_behind_a_question_is_found_without_its_title(
             output = await LiteratureAggregator("extractive", settings=here).run(query["text"], sources=["pubmed"])
             listed = [getattr(article, "pmid", None) for article in output.relevant_articles[:10]]
             found += query["_id"].removeprefix("q") in listed
-    assert found >= 0.95 * len(asked)
+    assert found >= least * len(asked)
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
