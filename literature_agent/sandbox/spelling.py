@@ -18,8 +18,8 @@ _WORD = re.compile(r"\[[^\]]*\]|[^\W_]+\*?")
 def suggestion(query: str, vocabulary: Mapping[str, int]) -> tuple[str, list[tuple[str, str]]]:
     """The query with each unknown word replaced by its nearest known one, and the pairs; `("", [])` for no change.
 
-    Nearest: one letter added, left out, changed or swapped, in a long word two; among equals the word in most records.
-    Words with digits, truncated words and field tags are left alone, and so is a word whose singular or plural is known.
+    Nearest: one letter added, left out, changed or swapped, two in a long word; among equals the word in most
+    records. Words with digits, truncated words and field tags are left alone, and so is a word whose singular or plural is known.
     """
     replaced: list[tuple[str, str]] = []
 
