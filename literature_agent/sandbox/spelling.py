@@ -19,7 +19,8 @@ def suggestion(query: str, vocabulary: Mapping[str, int]) -> tuple[str, list[tup
     """The query with each unknown word replaced by its nearest known one, and the pairs; `("", [])` for no change.
 
     Nearest: one letter added, left out, changed or swapped, two in a long word; among equals the word in most
-    records. Words with digits, truncated words and field tags are left alone, and so is a word whose singular or plural is known.
+    records. Words with digits, truncated words and field tags are left alone, and so is a word whose singular or
+    plural is known.
     """
     replaced: list[tuple[str, str]] = []
 
