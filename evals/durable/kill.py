@@ -30,7 +30,7 @@ from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import Settings, load_settings
 
-BEAT_S, LEASE_S = 0.5, 5.0
+BEAT_S = 0.5
 _TELL_S = 15.0
 
 
@@ -43,6 +43,8 @@ class Plan:
     workers: int = 3
     concurrency: int = 4
     kill_every_s: float = 4.0
+    lease_s: float = 5.0
+    """Silence after which a worker is taken for dead."""
     most_kills: int = 1_000_000
     limit_s: float = 3600.0
     seed: int = 1
@@ -156,7 +158,7 @@ class Crowd:
         if context == "forkserver":
             self._processes.set_forkserver_preload(["evals.durable.crew"])
         self._plan, self._outcome = plan, outcome
-        self._arguments = (_kept(settings), address, plan.concurrency, BEAT_S, LEASE_S)
+        self._arguments = (_kept(settings), address, plan.concurrency, BEAT_S, plan.lease_s)
         self._chance = random.Random(plan.seed)
         self._last = time.monotonic()
         self.workers = [self._start() for _ in range(plan.workers)]

@@ -49,8 +49,8 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """About what it takes: a search is two requests."""
-        return self.runs * len(_TOPICS[::2]) * 2 / (LIMITS[self.keyed] * MARGIN) + self.rest * REST_S
+        """About what it takes: a search is up to three requests."""
+        return self.runs * len(_TOPICS[::2]) * 3 / (LIMITS[self.keyed] * MARGIN) + self.rest * REST_S
 
 
 @dataclass

@@ -175,8 +175,9 @@ def probe(address: str) -> None:
                 connection.execute("PRAGMA user_version")
             connection.close()
         except (OSError, sqlite3.Error) as refused:
+            reason = (refused.strerror if isinstance(refused, OSError) else None) or refused
             raise DatabaseError(
-                f"The file of durable runs {str(file)!r} can't be used: {refused}.",
+                f"The file of durable runs {str(file)!r} can't be used: {reason}.",
                 recovery="Make room or mend the folder's rights, or set LITERATURE_AGENT_DATABASE_URL.",
             ) from None
         return

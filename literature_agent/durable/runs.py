@@ -44,6 +44,9 @@ from literature_agent.settings import Settings
 T = TypeVar("T")
 
 RUN_WORKFLOW = "literature_run"
+_LOOK_S = 0.02
+_UNWIND_S = 2.0
+"""So long the runs that are left may take to close what they have open."""
 MAX_RECOVERIES = 20
 """Times that a run is taken up again after its worker died, before it is set aside."""
 
@@ -91,8 +94,9 @@ class DurableRuns:
         self.trouble: DatabaseError | None = None
         """Why this process can't go on: its runs can't be recorded."""
         self._draining = False
-        self._steps = 0
-        self._steps_left = threading.Condition()
+        self._leave = threading.Event()
+        self._steps = self._under_way = 0
+        self._fewer = threading.Condition()
 
         # The engine keeps a workflow by its name, so this one is a function made here and not a method.
         @DBOS.workflow(name=RUN_WORKFLOW, max_recovery_attempts=MAX_RECOVERIES)
@@ -231,22 +235,29 @@ class DurableRuns:
         way after `grace_s` seconds; they are done again.
         """
         self._draining = True
-        with self._steps_left:
-            return self._steps_left.wait_for(lambda: self._steps == 0, timeout=grace_s)
+        with self._fewer:
+            recorded = self._fewer.wait_for(lambda: self._steps == 0, timeout=grace_s)
+            self._leave.set()
+            # Where a step hangs, its run does: it is ended with the engine.
+            self._fewer.wait_for(lambda: self._under_way == 0, timeout=_UNWIND_S if recorded else 0)
+        return recorded
 
     @asynccontextmanager
     async def at_a_step(self) -> AsyncIterator[None]:
         """Around one step; while the engine drains, none begins."""
-        if self._draining:
-            await asyncio.Event().wait()
-        with self._steps_left:
+        while self._draining:
+            # Not at once: that would cut off the steps of the same run that are still on their way.
+            if self._leave.is_set():
+                raise _Left
+            await asyncio.sleep(_LOOK_S)
+        with self._fewer:
             self._steps += 1
         try:
             yield
         finally:
-            with self._steps_left:
+            with self._fewer:
                 self._steps -= 1
-                self._steps_left.notify_all()
+                self._fewer.notify_all()
 
     # --- the workflow ---
 
@@ -255,6 +266,8 @@ class DurableRuns:
         job = Job.model_validate(written)
         run_id = self.run_id()
         assert run_id is not None  # DBOS calls this as a workflow
+        with self._fewer:
+            self._under_way += 1
         try:
             output = await self._aggregator(job.model).run(
                 job.request, budget=job.budget, on_event=self._observers.get(run_id)
@@ -262,6 +275,10 @@ class DurableRuns:
         except (sa.exc.DBAPIError, DatabaseError) as refused:
             self.trouble = refused if isinstance(refused, DatabaseError) else not_recorded(refused)
             raise _Unrecorded(self.trouble) from None
+        finally:
+            with self._fewer:
+                self._under_way -= 1
+                self._fewer.notify_all()
         if run_id in self._observers:
             self._live[run_id] = output
         return {"schema": SCHEMA, "answer": answer_document(output)}
@@ -280,6 +297,10 @@ class _Unrecorded(BaseException):
     def __init__(self, error: DatabaseError) -> None:
         super().__init__(error.message)
         self.error = error
+
+
+class _Left(BaseException):
+    """The engine ends with the run unfinished. No `Exception`, for the same reason."""
 
 
 class _Doorkeeper(AbstractCapability[Any]):

@@ -7,7 +7,9 @@ from evals.postgres import Postgres
 
 
 def test_killed_workers_lose_nothing_and_no_recorded_request_is_sent_again(postgres: Postgres) -> None:
-    plan = Plan(questions=4, parents=1, workers=2, concurrency=2, kill_every_s=0.3, most_kills=3, limit_s=120)
+    plan = Plan(
+        questions=4, parents=1, workers=2, concurrency=2, kill_every_s=0.3, lease_s=2.5, most_kills=3, limit_s=120
+    )
     report = kill_trial(plan, "postgresql", context="fork", running=postgres)
     assert report.failures == ()
     assert report.figures["results"] == 4

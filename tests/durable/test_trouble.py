@@ -170,6 +170,35 @@ def test_a_server_that_stops_in_the_middle_of_a_batch_is_waited_for(
     assert said[1] == "The database of durable runs answers again."
 
 
+def test_what_a_worker_has_on_its_way_when_it_ends_is_finished_and_the_rest_is_done_by_another(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings, begun, asked = at(None), threading.Event(), list[int]()
+
+    async def slow(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append(len(messages))
+        begun.set()
+        await asyncio.sleep(0.5)
+        return short_reply(messages, info)
+
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text('{"id": "a", "question": "Metformin?", "sources": ["pubmed"]}\n', encoding="utf-8")
+    model = {"short": FunctionModel(slow)}
+    with open_book(settings) as book:
+        batch = Batch(book.client, "b", "q", read_questions(questions, Budget()), Results(out), "short")
+        batch._open()
+        batch._ask()
+        with working(settings, "q", concurrency=1, models=model, poll_s=0.05):
+            assert begun.wait(30)
+        assert asked == [1]
+        assert book.line("b/a/1").state == "interrupted"
+        with working(settings, "q", concurrency=1, models=model, poll_s=0.05, beat_s=0.1):
+            batch.run(threading.Event(), every_s=0.05)
+    assert Results(out).keys == {"a"}
+    # The first request was finished and recorded by the worker that was told to end.
+    assert asked == [1, 3]
+
+
 def test_a_worker_that_was_cut_off_does_not_take_those_for_dead_that_were_too(tmp_path: Path) -> None:
     file, taken = tmp_path / "list.sqlite", list[str]()
     lists = [
