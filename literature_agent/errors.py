@@ -118,3 +118,8 @@ def source_error(source: str, kind: ErrorKind, message: str, *, recovery: str | 
 
 def _rebuild(kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str) -> LiteratureError:
     return kind(message, reason=reason, retryable=retryable, recovery=recovery)
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 work`, `3,000 works`, for a sentence."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -22,6 +22,7 @@ from literature_agent.artifacts import (
     TextSection,
     study_type,
 )
+from literature_agent.errors import counted
 from literature_agent.federation import ConvertedId
 from literature_agent.federation.scoring import formula
 from literature_agent.ids import IdentifierKind, find_identifiers
@@ -326,7 +327,7 @@ def _hits(
             page.line("No abstract.")
     page.line(FENCE_CLOSE)
     if left_out:
-        page.line(f"Left out for length: the abstracts of the last {left_out} records; fetch those that matter.")
+        page.line(f"Left out for length: abstracts of the last {counted(left_out, 'record')}; fetch those that matter.")
 
 
 def _title(page: _Page, artifact: CitationArtifact, reference: str) -> None:
@@ -404,7 +405,7 @@ def view_related(
         page.line("A copy lies in PMC; `read_pmc_full_text` tells whether it can be read.")
     inferred = sum(link.certainty == "inferred" for link in result.links)
     if inferred:
-        page.line(f"{inferred} of the links are inferred by the source, not stated.")
+        page.line(f"{inferred} of the links {'is' if inferred == 1 else 'are'} inferred by the source, not stated.")
     for relation, other in zip(result.relations, references, strict=False):
         page.line(f"Relation: {other}: {relation}")
     for relation, other in linked:
@@ -446,7 +447,7 @@ _MATCHES = ("matched", "miscited", "unknown", "failed")
 
 def view_conversions(rows: Sequence[tuple[str, ConvertedId]]) -> str:
     """Which kinds of identifier each work has; the identifiers themselves are for code alone."""
-    lines = [f"Identifiers of {len(rows)} works; the identifiers themselves stay with the caller."]
+    lines = [f"Identifiers of {counted(len(rows), 'work')}; the identifiers themselves stay with the caller."]
     for reference, one in rows:
         if one.status == "failed":
             why = one.error.message if one.error is not None else ""
@@ -488,6 +489,7 @@ def view_fetch(
     linked: Callable[[str], Sequence[tuple[str, str]]] | None = None,
     not_found: Sequence[str] = (),
     failed: Sequence[tuple[str, str]] = (),
+    notes: Sequence[str] = (),
 ) -> View:
     """Whole records as a model sees them: title, whole abstract, MeSH headings, linked works by reference."""
     page = _Page(lookup)
@@ -496,6 +498,8 @@ def view_fetch(
         page.line(f"Not found: {reference}")
     for reference, why in failed:
         page.line(f"Failed: {reference}: {_short(masked(why), 200)}")
+    for note in notes:
+        page.line(f"Note: {note}")
     for warning in result.warnings:
         page.line(f"Warning: {_short(masked(warning), 300)}")
     left_out: list[str] = []

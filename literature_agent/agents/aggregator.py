@@ -62,7 +62,7 @@ from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_until_interrupted
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
-from literature_agent.errors import ConfigurationError, InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError, counted
 from literature_agent.integrity import repair_message, review
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
@@ -413,6 +413,7 @@ class LiteratureAggregator:
                 request=request,
                 observer=on_event,
                 steps=durability or Direct(),
+                reroutes=True,
             )
             yield Run(run_id, request, self.settings, held, ledger, custody, budget, on_event, recording=recording)
 
@@ -576,7 +577,7 @@ async def _check_draft(ctx: RunContext[Run], draft: AggregationDraft) -> Aggrega
         points.insert(0, f"- No search was made yet: search first with `{tool}`, then answer.")
     if points:
         run.repair_rounds += 1
-        run.tell(Event(kind="repair_asked", text=f"{len(problems)} points to mend", run_id=run.run_id))
+        run.tell(Event(kind="repair_asked", text=f"{counted(len(problems), 'point')} to mend", run_id=run.run_id))
         raise ModelRetry("\n".join([load_prompt("repair"), *points]))
     return draft
 

@@ -10,6 +10,7 @@ from pydantic_ai.usage import RunUsage as ModelUsage
 from literature_agent.agents.models import EXTRACTIVE, EXTRACTIVE_NOTE
 from literature_agent.agents.run import Ending, Run
 from literature_agent.artifacts import Artifact, CitationArtifact
+from literature_agent.errors import counted
 from literature_agent.integrity import CitedArticle, Desk, Settled, settle
 from literature_agent.ledger import SourceCoverage
 from literature_agent.outputs import (
@@ -140,11 +141,12 @@ def _limitations(
         found.append(f"Not asked: {', '.join(not_asked)}.")
     cut = sum(source.truncated for source in coverage)
     if cut:
-        found.append(f"{cut} of the searches were cut short: part of what was asked for could not be read.")
+        found.append(f"{cut} of the searches {_was(cut)} cut short: part of what was asked for could not be read.")
     log = run.ledger.search_log()
     more = sum(line.total is not None and line.total > line.retrieved for line in log)
     if more:
-        found.append(f"{more} of the {len(log)} searches had more hits than were looked at.")
+        of_searches = f"{more} of the {len(log)} searches" if len(log) > 1 else "The one search"
+        found.append(f"{of_searches} had more hits than were looked at.")
     for reference in settled.cited:
         work = run.registry.find(reference)
         if work is not None and work.correction_status == "retracted":
@@ -153,26 +155,42 @@ def _limitations(
             found.append(f"An expression of concern has been published about {reference}.")
     preprints = sum(artifact.is_preprint for artifact in articles)
     if preprints:
-        found.append(f"{preprints} of the {len(articles)} articles are preprints, not peer-reviewed.")
+        of_articles = f"{preprints} of the {len(articles)} articles" if len(articles) > 1 else "The one article"
+        found.append(f"{of_articles} {'are preprints' if preprints > 1 else 'is a preprint'}, not peer-reviewed.")
     unknown_status = sum(artifact.correction_status == "unknown" for artifact in articles)
     if unknown_status:
-        found.append(
-            f"Whether {unknown_status} of the {len(articles)} articles were corrected or retracted is unknown."
-        )
+        which = f"{unknown_status} of the {len(articles)} articles" if len(articles) > 1 else "the one article"
+        found.append(f"Whether {which} {_was(unknown_status)} corrected or retracted is unknown.")
     report = settled.integrity
     if report.unknown_references:
-        found.append(f"{report.unknown_references} references that this run had not shown were cut from the answer.")
+        number = report.unknown_references
+        found.append(f"{counted(number, 'reference')} that this run had not shown {_was(number)} cut from the answer.")
     if report.leaks_cut:
-        found.append(f"{report.leaks_cut} identifiers written by the model were cut, with their sentences.")
+        number = report.leaks_cut
+        found.append(f"{counted(number, 'identifier')} written by the model {_was(number)} cut, with the sentence.")
     if report.quotes_dropped:
-        found.append(f"{report.quotes_dropped} quotes that do not stand in the text were dropped.")
+        found.append(dropped_quotes(report.quotes_dropped))
     if report.claims_unsupported:
-        found.append(f"{report.claims_unsupported} claims carry no reference and are marked [unsupported].")
+        number = report.claims_unsupported
+        verbs = ("carries", "is") if number == 1 else ("carry", "are")
+        found.append(f"{counted(number, 'claim')} {verbs[0]} no reference and {verbs[1]} marked [unsupported].")
     if report.gaps_downgraded:
+        number = report.gaps_downgraded
+        verbs = ("rests", "it was") if number == 1 else ("rest", "they were")
         found.append(
-            f"{report.gaps_downgraded} research gaps rest on no search and no quote: they were not searched for."
+            f"{counted(number, 'research gap')} {verbs[0]} on no search and no quote: {verbs[1]} not searched for."
         )
     return found
+
+
+def _was(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def dropped_quotes(number: int) -> str:
+    """The sentence about quotes that the checks have dropped."""
+    verb = "does" if number == 1 else "do"
+    return f"{counted(number, 'quote')} that {verb} not stand in the text {_was(number)} dropped."
 
 
 def _excluded(run: Run, settled: Settled) -> tuple[ExcludedWork, ...]:

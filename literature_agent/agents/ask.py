@@ -11,10 +11,11 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.models import Model
 
+from literature_agent.agents.answer import dropped_quotes
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.rank import Wording
 from literature_agent.artifacts import Quote, Record, TextSection
-from literature_agent.errors import InvalidInputError, LiteratureError, SourceError
+from literature_agent.errors import InvalidInputError, LiteratureError, SourceError, counted
 from literature_agent.federation import read
 from literature_agent.integrity import Desk, settle
 from literature_agent.integrity.quotes import verify_quote
@@ -102,9 +103,12 @@ async def ask_article(
         answer = settled.summary or "The model gave no answer that could be kept."
         quotes = settled.articles[0].quotes if settled.articles else ()
         if settled.integrity.quotes_dropped:
-            limitations.append(f"{settled.integrity.quotes_dropped} quotes that do not stand in the text were dropped.")
+            limitations.append(dropped_quotes(settled.integrity.quotes_dropped))
         if settled.integrity.leaks_cut:
-            limitations.append(f"{settled.integrity.leaks_cut} identifiers that the model wrote were cut.")
+            cut = settled.integrity.leaks_cut
+            limitations.append(
+                f"{counted(cut, 'identifier')} that the model wrote {'was' if cut == 1 else 'were'} cut."
+            )
     if work.correction_status in ("retracted", "concern"):
         state = "has been retracted" if work.correction_status == "retracted" else "is under an expression of concern"
         limitations.insert(0, f"This article {state}.")

@@ -22,6 +22,7 @@ from literature_agent.agents.replies import cleaned, is_cut
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import input_schema
 from literature_agent.custody import Event
+from literature_agent.errors import counted
 from literature_agent.outputs import Budget
 from literature_agent.prompts import load_prompt
 from literature_agent.transport.spans import tracer
@@ -110,9 +111,9 @@ class Conduct(AbstractCapability[Run]):
 def _reason_to_close(run: Run, usage: RunUsage, left: float | None) -> Ending | None:
     budget = run.budget
     if budget.max_requests is not None and usage.requests >= budget.max_requests - _requests_kept(budget):
-        return Ending("budget", f"The budget of {budget.max_requests} model requests was used up.")
+        return Ending("budget", f"The budget of {counted(budget.max_requests, 'model request')} was used up.")
     if budget.max_tool_calls is not None and run.tool_calls >= budget.max_tool_calls:
-        return Ending("budget", f"The budget of {budget.max_tool_calls} tool calls was used up.")
+        return Ending("budget", f"The budget of {counted(budget.max_tool_calls, 'tool call')} was used up.")
     if budget.max_tokens is not None and _no_room(usage.total_tokens, usage.requests, budget.max_tokens):
         return Ending("budget", f"The budget of {budget.max_tokens:,} tokens was used up.")
     cost = None if usage.cost is None else float(usage.cost)
@@ -149,14 +150,14 @@ def _requests_kept(budget: Budget) -> int:
 
 def _status_line(run: Run, usage: RunUsage, left: float | None) -> str:
     counts = run.ledger.counts()
-    parts = [f"{counts.found} works found", f"{counts.analyzed} read in whole abstract or full text"]
+    parts = [f"{counted(counts.found, 'work')} found", f"{counts.analyzed} read in whole abstract or full text"]
     if counts.failed_sources:
         parts.append(f"failed: {', '.join(counts.failed_sources)}")
     budget = run.budget
     if budget.max_requests is not None:
-        parts.append(f"{max(0, budget.max_requests - usage.requests)} turns left")
+        parts.append(f"{counted(max(0, budget.max_requests - usage.requests), 'turn')} left")
     if budget.max_tool_calls is not None:
-        parts.append(f"{max(0, budget.max_tool_calls - run.tool_calls)} tool calls left")
+        parts.append(f"{counted(max(0, budget.max_tool_calls - run.tool_calls), 'tool call')} left")
     if left is not None:
         parts.append(f"{left:.0f} s left")
     return f"[status: {'; '.join(parts)}]"

@@ -32,8 +32,8 @@ _SOURCES = re.compile(r"^Sources: (.+)$", re.M)
 _PUBLISHED = re.compile(r"^Published: (\S+|any time) to (\S+)", re.M)
 _TYPES_ASKED = re.compile(r"^Publication types: ", re.M)
 _STATUS = re.compile(r"^\[status: (.*)\]$", re.M)
-_TURNS_LEFT = re.compile(r"\b(\d+) turns left\b")
-_CALLS_LEFT = re.compile(r"\b(\d+) tool calls left\b")
+_TURNS_LEFT = re.compile(r"\b([\d,]+) turns? left\b")
+_CALLS_LEFT = re.compile(r"\b([\d,]+) tool calls? left\b")
 _CLOSING = re.compile(r"^This is the last turn\b", re.M)
 _SEARCH = re.compile(r"^Search (\S+) \| (\S+) \| (ok|empty|partial|failed)(?: \| shown (\d+) of (\d+|unknown))?", re.M)
 _HEADING = re.compile(rf"^({REFERENCE.pattern}) \| (.*)$")
@@ -159,8 +159,8 @@ def _standing(answers: Sequence[str]) -> dict[str, Any]:
     lines = [found.group(1) for text in behind for found in _STATUS.finditer(text)]
     turns, calls = (pattern.search(lines[-1]) if lines else None for pattern in (_TURNS_LEFT, _CALLS_LEFT))
     return {
-        "turns_left": int(turns.group(1)) if turns else None,
-        "calls_left": int(calls.group(1)) if calls else None,
+        "turns_left": int(turns.group(1).replace(",", "")) if turns else None,
+        "calls_left": int(calls.group(1).replace(",", "")) if calls else None,
         "closing": any(_CLOSING.search(text) for text in behind),
     }
 

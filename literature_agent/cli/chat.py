@@ -30,7 +30,7 @@ from literature_agent.cli.options import (
 )
 from literature_agent.cli.run import EXIT_CODES, NO_MODEL
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted
 
 if TYPE_CHECKING:
     from literature_agent.agents.aggregator import LiteratureAggregator
@@ -178,7 +178,7 @@ class _Talk:
         asked = tuple(source.source for source in saved.coverage) or self.sources
         self.requests = [AggregationRequest(question=saved.question, sources=self.sources or asked)]
         self.answer = saved
-        self.screen.note(f"Going on from {saved.question!r}: {len(saved.relevant_articles)} articles.")
+        self.screen.note(f"Going on from {saved.question!r}: {counted(len(saved.relevant_articles), 'article')}.")
 
     def hear(self, line: str) -> int:
         """Do what a line says. A line that is no command is a question."""
@@ -269,7 +269,9 @@ class _Talk:
         self._print(answer)
         if before is not None and follows:
             was, now = ({work.reference for work in one.relevant_articles} for one in (before, answer))
-            self.screen.note(f"Against the answer before: {len(now - was)} articles more, {len(was - now)} fewer.")
+            self.screen.note(
+                f"Against the answer before: {counted(len(now - was), 'article')} more, {len(was - now)} fewer."
+            )
         return EXIT_CODES[answer.status]
 
     def _now(self) -> AggregationRequest:

@@ -19,7 +19,7 @@ import typer
 
 from literature_agent.cli.options import Json, NoColor, Quiet, Verbose
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import ConfigurationError, LiteratureError
+from literature_agent.errors import ConfigurationError, LiteratureError, counted
 
 if TYPE_CHECKING:
     from literature_agent.settings import Settings
@@ -240,7 +240,7 @@ async def _ask(source: Source, transport: Transport) -> Finding:
     except LiteratureError as error:
         broken = error.reason.endswith("_configuration")
         return Finding(source.label, "wrong" if broken else "warning", f"No answer: {error.message}", error.recovery)
-    return Finding(source.label, "ok", f"Answers ({result.total} hits for {_PROBE!r}).")
+    return Finding(source.label, "ok", f"Answers ({counted(result.total or 0, 'hit')} for {_PROBE!r}).")
 
 
 def _what_leaves(settings: Settings) -> Iterator[Finding]:

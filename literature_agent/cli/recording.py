@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, counted
 
 if TYPE_CHECKING:
     from literature_agent.agents.drift import Drift, SearchDrift
@@ -109,7 +109,7 @@ def _summary(drift: Drift) -> str:
         (len(drift.not_checked), "not checked"),
     )
     told = [f"{count} {what}" for count, what in counts if count]
-    works = f"{drift.works_then} works then, {drift.works_now} now"
+    works = f"{counted(drift.works_then, 'work')} then, {drift.works_now} now"
     return f"{works}: {', '.join(told)}." if told else f"{works}: nothing has changed."
 
 

@@ -19,7 +19,7 @@ from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps, outcome_of, request_limits, search_key
 from literature_agent.custody.events import Event, Observer
 from literature_agent.custody.several import SEVERAL
-from literature_agent.errors import InvalidInputError, LiteratureError, source_error
+from literature_agent.errors import InvalidInputError, LiteratureError, counted, source_error
 from literature_agent.federation import ids_of_records, read_full_text, sections_named
 from literature_agent.ids import identify
 from literature_agent.integrity import Desk
@@ -53,6 +53,9 @@ class Custody:
     request: AggregationRequest
     observer: Observer | None = None
     steps: Steps = field(default_factory=Direct)
+    reroutes: bool = False
+    """Whether a fetch of a work that only another source of the run has is answered from there. Not where who asks may
+    use one tool and not the other."""
     repeats: int = field(default=0, init=False)
     """Searches that were answered from memory, because they had been asked before."""
     fruitless: int = field(default=0, init=False)
@@ -291,58 +294,160 @@ class Custody:
 
     async def _fetch(self, source: Source, written: Sequence[str], call: Call) -> Shown:
         wanted, elsewhere, problems = self._identifiers(source, written)
-        if problems or not wanted:
-            no_record = [f"{reference}: {why}" for reference, why in elsewhere]
+        asked = [(source, wanted)] if wanted else []
+        refused: list[tuple[str, str]] = []
+        for reference in elsewhere:
+            other = self._other_source(source, reference)
+            if other is not None and self.reroutes:
+                _add(asked, *other, reference)
+            else:
+                advice = f"use {other[0].fetch_tool}." if other else "no source of this run can fetch it."
+                refused.append((reference, f"no record in {source.label}; {advice}"))
+        if problems or not asked:
+            no_record = [f"{reference}: {why}" for reference, why in refused]
             return Shown("correction", "\n".join([*problems, *no_record]))
         async with self.in_order() as my_turn:
-            asked = await self.ask(source.fetch_tool, FetchResult, lambda: self._tools[source.name].fetch(list(wanted)))
+            got = await self.ask(source.fetch_tool, tuple[FetchResult, ...], lambda: self._fetched(source, asked))
             await my_turn()
-            result, error = asked.result, asked.error
-            if error is not None:
+            if got.error is not None:
+                count = sum(len(ids) for _, ids in asked)
                 self.ledger.record_fetch(
-                    call.id, call.turn, call.index, source=source.name, asked=len(wanted), error=error
+                    call.id, call.turn, call.index, source=source.name, asked=count, error=got.error
                 )
-                return self.refusal(f"{source.fetch_tool} | failed", error)
-            assert result is not None
-            references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
+                return self.refusal(f"{source.fetch_tool} | failed", got.error)
+            results = got.result or ()
+            asked += self._second_round(source, asked, results)
+            return self._fetch_shown(source, asked, results, refused, call)
+
+    def _fetch_shown(
+        self,
+        source: Source,
+        asked: Sequence[tuple[Source, Mapping[str, str]]],
+        results: Sequence[FetchResult],
+        refused: Sequence[tuple[str, str]],
+        call: Call,
+    ) -> Shown:
+        """Hold, log and view what a fetch gave; `source` is the one whose tool was called."""
+        references: list[str] = []
+        not_found: dict[str, None] = {}
+        answered: set[str] = set()
+        failed = dict(refused)
+        notes: list[str] = []
+        for part, ((answering, wanted), result) in enumerate(zip(asked, results, strict=True)):
+            held = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
             self.ledger.record_fetch(
-                call.id, call.turn, call.index, source=source.name, asked=len(wanted), references=references
+                call.id,
+                call.turn,
+                call.index,
+                source=answering.name,
+                asked=len(wanted),
+                references=held,
+                error=None if held else next(iter(result.failed.values()), None),
+                part=part,
             )
-            view = view_fetch(
-                result,
-                references,
-                lookup=self.desk.work_of,
-                marked=self.registry.find,
-                linked=self.linked_to,
-                not_found=[wanted[i] for i in result.not_found if i in wanted and not self._others(source, wanted[i])],
-                failed=[
-                    *((wanted[i], info.message) for i, info in result.failed.items() if i in wanted),
-                    *elsewhere,
-                    *(
-                        (wanted[i], f"no record in {source.label}; use {' or '.join(others)}.")
-                        for i in result.not_found
-                        if i in wanted and (others := self._others(source, wanted[i]))
-                    ),
-                ],
+            references += held
+            not_found |= dict.fromkeys(wanted[i] for i in result.not_found if i in wanted)
+            answered.update(
+                reference for i, reference in wanted.items() if i not in result.not_found and i not in result.failed
             )
-            self.show(view)
+            failed |= {wanted[i]: info.message for i, info in result.failed.items() if i in wanted}
+            if answering.fetch_tool != source.fetch_tool and held:
+                notes.append(
+                    f"{source.label} has no record of {', '.join(held)}; this is what {answering.label} has, as "
+                    f"{answering.fetch_tool} gives it."
+                )
             self.tell(
                 Event(
                     kind="fetch_finished",
-                    text=f"{source.label}: {len(references)} records read",
-                    source=source.name,
-                    found=len(references),
+                    text=f"{answering.label}: {counted(len(held), 'record')} read",
+                    source=answering.name,
+                    found=len(held),
                 )
             )
-            return Shown("ok", view.text, result)
+        missing = [reference for reference in not_found if reference not in answered and reference not in failed]
+        for reference in missing:
+            if not self.reroutes and (others := self._others(source, reference)):
+                failed[reference] = f"no record in {source.label}; use {' or '.join(others)}."
+        result = FetchResult(
+            artifacts=tuple(artifact for one in results for artifact in one.artifacts),
+            not_found=tuple(dict.fromkeys(missed for one in results for missed in one.not_found)),
+            failed={asked_for: info for one in results for asked_for, info in one.failed.items()},
+            warnings=tuple(dict.fromkeys(warning for one in results for warning in one.warnings)),
+        )
+        view = view_fetch(
+            result,
+            references,
+            lookup=self.desk.work_of,
+            marked=self.registry.find,
+            linked=self.linked_to,
+            not_found=[reference for reference in missing if reference not in failed],
+            failed=list(failed.items()),
+            notes=notes,
+        )
+        self.show(view)
+        return Shown("ok", view.text, result)
 
-    def _identifiers(
-        self, source: Source, written: Sequence[str]
-    ) -> tuple[dict[str, str], list[tuple[str, str]], list[str]]:
-        """Identifier the source can fetch -> reference; works it has no record of, with the tool that fetches them;
-        a sentence for each thing that is no shown reference."""
+    async def _fetched(
+        self, source: Source, asked: Sequence[tuple[Source, Mapping[str, str]]]
+    ) -> tuple[FetchResult, ...]:
+        """What each source gives, and what others have of that which `source` has not.
+
+        Raises:
+            LiteratureError: there is one source to ask, and it failed.
+        """
+        if len(asked) == 1:
+            (only, wanted), *_ = asked
+            results = [await self._tools[only.name].fetch(list(wanted))]
+        else:
+            results = await self._side_by_side(asked)
+        return (*results, *await self._side_by_side(self._second_round(source, asked, results)))
+
+    async def _side_by_side(self, asked: Sequence[tuple[Source, Mapping[str, str]]]) -> list[FetchResult]:
+        """What each source gives; one that fails costs the others nothing."""
+
+        async def one(source: Source, wanted: Mapping[str, str]) -> FetchResult:
+            try:
+                return await self._tools[source.name].fetch(list(wanted))
+            except LiteratureError as error:
+                return FetchResult(failed=dict.fromkeys(wanted, ErrorInfo.of(error)))
+
+        return list(await asyncio.gather(*(one(*each) for each in asked)))
+
+    def _second_round(
+        self, source: Source, asked: Sequence[tuple[Source, Mapping[str, str]]], results: Sequence[FetchResult]
+    ) -> list[tuple[Source, dict[str, str]]]:
+        """Whom to ask for what `source` does not have, though another source has shown it in this run."""
+        again: list[tuple[Source, dict[str, str]]] = []
+        if not self.reroutes:
+            return again
+        for (answering, wanted), result in zip(asked, results, strict=False):
+            if answering is not source:
+                continue
+            for missed in result.not_found:
+                if missed in wanted and (other := self._other_source(source, wanted[missed], showing=True)) is not None:
+                    _add(again, *other, wanted[missed])
+        return again
+
+    def _other_source(self, source: Source, reference: str, *, showing: bool = False) -> tuple[Source, str] | None:
+        """A source of another fetch tool that can fetch the work, and by which identifier: one that has shown it, else,
+        unless it must be `showing` it, any."""
+        shown_by = self._shown_by(reference)
+        for other in sorted(self.sources, key=lambda each: each.name not in shown_by):
+            if other.fetch_tool == source.fetch_tool or (showing and other.name not in shown_by):
+                continue
+            identifier = self._identifier_for(other, reference)
+            if identifier is not None:
+                return other, identifier
+        return None
+
+    def _shown_by(self, reference: str) -> set[str]:
+        return {origin.source for copy in self.registry.copies(reference) for origin in copy.provenance}
+
+    def _identifiers(self, source: Source, written: Sequence[str]) -> tuple[dict[str, str], list[str], list[str]]:
+        """Identifier the source can fetch -> reference; works it has no record of; a sentence for each thing that is
+        no shown reference."""
         wanted: dict[str, str] = {}
-        elsewhere: list[tuple[str, str]] = []
+        elsewhere: list[str] = []
         problems: list[str] = []
         for raw in dict.fromkeys(written):
             reference = self.desk.shown(raw)
@@ -351,16 +456,14 @@ class Custody:
                 continue
             identifier = self._identifier_for(source, reference)
             if identifier is None:
-                others = dict.fromkeys(s.fetch_tool for s in self.sources if self._identifier_for(s, reference))
-                advice = f"use {' or '.join(others)}." if others else "no source of this run can fetch it."
-                elsewhere.append((reference, f"no record in {source.label}; {advice}"))
+                elsewhere.append(reference)
             else:
                 wanted[identifier] = reference
         return wanted, elsewhere, problems
 
     def _others(self, source: Source, reference: str) -> list[str]:
         """The tools that fetch the work from the other sources that have shown it."""
-        shown_by = {origin.source for copy in self.registry.copies(reference) for origin in copy.provenance}
+        shown_by = self._shown_by(reference)
         return list(
             dict.fromkeys(
                 other.fetch_tool
@@ -476,12 +579,21 @@ class Custody:
             mine.set()
 
 
+def _add(asked: list[tuple[Source, dict[str, str]]], source: Source, identifier: str, reference: str) -> None:
+    """Ask `source` for the work too."""
+    for known, wanted in asked:
+        if known is source:
+            wanted[identifier] = reference
+            return
+    asked.append((source, {identifier: reference}))
+
+
 async def _nothing() -> None:
     return None
 
 
 def _nudge(search_id: str, record: SearchRecord | None) -> str:
-    ended = "is still running" if record is None else f"ended {record.status} with {record.retrieved} hits"
+    ended = "is still running" if record is None else f"ended {record.status} with {counted(record.retrieved, 'hit')}"
     return (
         f"This is the same search as {search_id}, which {ended}; nothing was asked again. "
         "Use what it gave, ask for its next page, change the query, or submit the answer."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.calls import Call, Shown, request_limits, search_key
 from literature_agent.custody.events import Event
-from literature_agent.errors import InvalidInputError, SourceError
+from literature_agent.errors import InvalidInputError, SourceError, counted
 from literature_agent.federation import (
     ConvertedId,
     SourceAnswer,
@@ -155,7 +155,9 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
             seen=custody.seen,
         )
         custody.show(view)
-        custody.tell(Event(kind="fetch_finished", text=f"{kind}: {len(references)} works", found=len(references)))
+        custody.tell(
+            Event(kind="fetch_finished", text=f"{kind}: {counted(len(references), 'work')}", found=len(references))
+        )
         return Shown("ok", view.text, result)
 
 

@@ -244,7 +244,8 @@ class _Finder:
             # Europe PMC lists the oldest first.
             records.sort(key=lambda one: -(one.year or 0))
         if listing.unmatched:
-            self.warnings.append(f"{listing.unmatched} of the {listing.total} works have no record and are left out.")
+            verb = "has no record and is" if listing.unmatched == 1 else "have no record and are"
+            self.warnings.append(f"{listing.unmatched} of the {listing.total:,} works {verb} left out.")
         if listing.total > len(listing.records) + listing.unmatched:
             self.warnings.append(f"Europe PMC lists {listing.total:,}; the first {len(listing.records):,} were read.")
         return [self._europepmc_target(one.id_text) for one in records], listing.total

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from literature_agent.artifacts import Quote
+from literature_agent.errors import counted
 from literature_agent.integrity.desk import Desk
 from literature_agent.integrity.gaps import objection
 from literature_agent.integrity.prose import (
@@ -83,7 +84,7 @@ def repair_message(problems: Sequence[Problem]) -> str:
     rest = problems[MOST_POINTS:]
     if rest:
         fields = ", ".join(dict.fromkeys(problem.field.partition("[")[0] for problem in rest))
-        lines.append(f"({len(rest)} more points of these kinds, in {fields}.)")
+        lines.append(f"({counted(len(rest), 'more point')} of these kinds, in {fields}.)")
     return "\n".join(lines)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody import Call, Custody
-from literature_agent.errors import InvalidInputError, SourceError
+from literature_agent.errors import InvalidInputError, SourceError, counted
 from literature_agent.ledger import Ledger, LedgerEntry, SearchRecord
 from literature_agent.mcp_server import raw
 from literature_agent.mcp_server.offers import (
@@ -367,7 +367,7 @@ class Desk:
             unknown=unknown,
             left_out=left_out,
         )
-        said = f"Printed {len(printed_works)} works as {style} for the person behind this client."
+        said = f"Printed {counted(len(printed_works), 'work')} as {style} for the person behind this client."
         if unknown:
             said += f" Unknown, never shown to you: {', '.join(unknown[:10])}."
         if left_out:

@@ -19,7 +19,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from urllib.parse import quote, urlencode
 
-from literature_agent.errors import ConfigurationError, LiteratureError, SourceError, source_error
+from literature_agent.errors import ConfigurationError, LiteratureError, SourceError, counted, source_error
 from literature_agent.settings import Settings
 from literature_agent.transport.breaker import BREAKERS_OF_THIS_PROCESS, HANGING_S, Breaker, Breakers, LeftAlone
 from literature_agent.transport.cache import answer_cache, key_of
@@ -452,7 +452,7 @@ class Transport:
 
     def _gave_up(self, request: Request, outcome: GaveUp) -> NoReturn:
         fault = outcome.fault
-        count = "1 attempt" if outcome.attempts == 1 else f"{outcome.attempts} attempts"
+        count = counted(outcome.attempts, "attempt")
         recovery = None
         if fault.kind == "rate_limited":
             recovery = "Wait a minute, or ask another source."

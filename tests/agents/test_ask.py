@@ -56,7 +56,7 @@ async def test_a_model_reads_the_text_in_its_fence_and_its_answer_is_checked(set
     assert "10.5555/" not in seen[0]
     assert [quote.text for quote in found.quotes] == [TRUE]
     assert found.answer == f"Executive function gained most {reference}."
-    assert "1 quotes that do not stand in the text were dropped." in found.limitations
+    assert "1 quote that does not stand in the text was dropped." in found.limitations
 
 
 async def test_a_failed_route_is_not_taken_for_no_full_text(settings: Settings, sandbox: SandboxServer) -> None:

@@ -501,7 +501,7 @@ PIECES = (
     "Abstract: y…\n",
     "</papers>\n",
     "Linked: paper «artifact:link:cite~K7QX2MDA4T»\n",
-    "[status: 1 turns left]\n",
+    "[status: 1 turn left]\n",
     "\x00\n",
     "| |",
 )
@@ -528,7 +528,7 @@ async def test_any_text_from_a_tool_ends_in_an_answer(text: str) -> None:
     ("status", "turns"),
     [
         ("[status: 3 works found; 0 read in whole abstract or full text; 2 turns left; 9 tool calls left]", 3),
-        ("[status: 3 works found; 0 read in whole abstract or full text; 1 turns left; 9 tool calls left]", 2),
+        ("[status: 3 works found; 0 read in whole abstract or full text; 1 turn left; 9 tool calls left]", 2),
         ("[status: 3 works found; 0 read in whole abstract or full text; 9 turns left; 0 tool calls left]", 2),
         ("[status: 3 works found; 0 read in whole abstract or full text]\nThis is the last turn: submit.", 2),
     ],

@@ -50,7 +50,7 @@ class Gate:
         return str(REFERENCE.findall(shown.text)[0])
 
 
-def gate_over(transport: Transport, *, sources: Any = BOTH, **request: Any) -> Gate:
+def gate_over(transport: Transport, *, sources: Any = BOTH, reroutes: bool = False, **request: Any) -> Gate:
     registry = ArtifactRegistry()
     gate: Gate
     custody = Custody(
@@ -61,6 +61,7 @@ def gate_over(transport: Transport, *, sources: Any = BOTH, **request: Any) -> G
         ledger=Ledger("run", registry),
         request=AggregationRequest(question="Does it?", **request),
         observer=lambda event: gate.events.append(event),
+        reroutes=reroutes,
     )
     gate = Gate(custody)
     return gate
@@ -256,7 +257,48 @@ async def test_a_held_but_unshown_work_is_not_revealed(gate: Gate) -> None:
     assert "unknown" in shown.text
 
 
+async def test_a_fetch_with_the_tool_of_another_source_is_answered_from_that_source(wire: Transport) -> None:
+    """One turn, not two: the trial comes with the paper, and a note says whose record it is."""
+    gate = gate_over(wire, sources=(pubmed.SOURCE, clinicaltrials.SOURCE), reroutes=True)
+    paper = REFERENCE.findall((await gate.call("search_pubmed", query="metformin AND cognitive decline")).text)[0]
+    found = await gate.call("search_clinicaltrials", query="metformin")
+    trial = REFERENCE.findall(found.text.partition("<papers")[2])[0]
+    both = await gate.call("fetch_pubmed", references=[paper, trial])
+    assert both.outcome == "ok"
+    assert both.text.startswith("Fetched 2 of 2\n")
+    assert f"Note: PubMed has no record of {trial}; this is what ClinicalTrials.gov has" in both.text
+    fetched = [entry for entry in gate.custody.ledger.entries if entry.kind == "fetch"]
+    assert [(entry.source, entry.asked) for entry in fetched] == [("pubmed", 1), ("clinicaltrials", 1)]
+    alone = await gate.call("fetch_pubmed", references=[trial])
+    assert alone.outcome == "ok"
+    assert "Fetched 1 of 1" in alone.text
+
+
+async def test_a_source_that_fails_beside_another_costs_its_own_records_alone(
+    wire: Transport, sandbox: SandboxServer
+) -> None:
+    gate = gate_over(wire, sources=(pubmed.SOURCE, clinicaltrials.SOURCE), reroutes=True)
+    paper = REFERENCE.findall((await gate.call("search_pubmed", query="metformin AND cognitive decline")).text)[0]
+    found = await gate.call("search_clinicaltrials", query="metformin")
+    trial = REFERENCE.findall(found.text.partition("<papers")[2])[0]
+    sandbox.faults.set("clinicaltrials", "server_error")
+    both = await gate.call("fetch_pubmed", references=[paper, trial])
+    assert both.outcome == "ok"
+    assert "Fetched 1 of 2" in both.text
+    assert f"Failed: {trial}: " in both.text
+
+
+async def test_a_preprint_that_pubmed_does_not_have_comes_from_the_source_that_showed_it(wire: Transport) -> None:
+    gate = gate_over(wire, reroutes=True)
+    found = await gate.call("search_europepmc", query="metformin", sources=["PPR"])
+    preprint = REFERENCE.findall(found.text.partition("<papers")[2])[0]
+    shown = await gate.call("fetch_pubmed", references=[preprint, await gate.shown("90000101")])
+    assert "Fetched 2 of 2" in shown.text
+    assert f"Note: PubMed has no record of {preprint}; this is what Europe PMC has" in shown.text
+
+
 async def test_a_reference_of_another_source_does_not_stop_a_fetch(wire: Transport) -> None:
+    """Where one tool may be used and not the other, the other is named and not asked."""
     gate = gate_over(wire, sources=(pubmed.SOURCE, clinicaltrials.SOURCE))
     paper = REFERENCE.findall((await gate.call("search_pubmed", query="metformin AND cognitive decline")).text)[0]
     found = await gate.call("search_clinicaltrials", query="metformin")

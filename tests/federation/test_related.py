@@ -100,7 +100,7 @@ async def test_cited_works_without_a_record_are_counted(wire: Transport, sandbox
     sandbox.faults.set("eutils", "server_error", path="elink")
     result = await find_related(wire, CITING, "references")
     assert pmids(result) == [CITED, "90000106"]
-    assert "1 of the 3 works have no record" in result.warnings[0]
+    assert "1 of the 3 works has no record and is" in result.warnings[0]
 
 
 async def test_none_is_believed_only_when_both_say_so(wire: Transport) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from literature_agent.artifacts import BioRxivPreprint, DetailedPreprint, Provenance
-from literature_agent.errors import InvalidInputError, SourceError, source_error
+from literature_agent.errors import InvalidInputError, SourceError, counted, source_error
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult
 from literature_agent.sources._text import one_line, quoted
@@ -148,7 +148,9 @@ class BioRxivClient:
         await self._require_readable(window, parts, kept, reading)
         unread = sum(_unread(part, kept) for part in parts)
         reading.seconds = unread * self.transport.pace_interval("biorxiv")
-        self._tell(window, reading, f"{LABELS[window.server]}: {reading.expected_pages:,} pages in the window", unread)
+        self._tell(
+            window, reading, f"{LABELS[window.server]}: {counted(reading.expected_pages, 'page')} in the window", unread
+        )
         for part in parts:
             await self._read_part(window, part, kept, reading)
         if reading.error is None and reading.expected_rows is not None and reading.rows < reading.expected_rows:
@@ -157,7 +159,9 @@ class BioRxivClient:
                 f"after {reading.rows:,}: there are no more."
             )
         if unreadable := [what for page in reading.pages for what in page.unreadable]:
-            reading.warnings.append(f"{len(unreadable)} rows could not be read: {'; '.join(unreadable[:3])}.")
+            reading.warnings.append(
+                f"{counted(len(unreadable), 'row')} could not be read: {'; '.join(unreadable[:3])}."
+            )
             reading.error = reading.error or source_error(self.name, "invalid_response", reading.warnings[-1])
         return reading
 

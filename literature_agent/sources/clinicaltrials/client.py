@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from literature_agent.artifacts import Provenance
-from literature_agent.errors import InvalidInputError, SourceError, source_error
+from literature_agent.errors import InvalidInputError, SourceError, counted, source_error
 from literature_agent.ids import identify
 from literature_agent.results import ErrorInfo, FetchResult
 from literature_agent.sources._text import one_line, quoted
@@ -155,11 +155,17 @@ class ClinicalTrialsClient:
         assert first is not None  # the limit is at least 1, so a page was asked
         total = first.total
         if token is None and start is None and failure is None and total is not None and rows < total:
-            warnings.append(f"ClinicalTrials.gov states {total:,} studies, but its list ended after {rows:,}.")
+            warnings.append(
+                f"ClinicalTrials.gov states {counted(total, 'study', 'studies')}, but its list ended after {rows:,}."
+            )
         if rows > limit:
-            warnings.append(f"ClinicalTrials.gov sent {rows - limit} studies more than asked; they are left out.")
+            warnings.append(
+                f"ClinicalTrials.gov sent {counted(rows - limit, 'study', 'studies')} more than asked, left out here."
+            )
         if unreadable:
-            warnings.append(f"{len(unreadable)} studies could not be read: {'; '.join(unreadable[:3])}.")
+            warnings.append(
+                f"{counted(len(unreadable), 'study', 'studies')} could not be read: {'; '.join(unreadable[:3])}."
+            )
             failure = failure or source_error(NAME, "invalid_response", warnings[-1])
         return Found(tuple(found.values())[:limit], total, token, tuple(warnings), failure)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from literature_agent.artifacts import DetailedEuropePMCArticle, EuropePMCArticle, Provenance
-from literature_agent.errors import InvalidInputError, SourceError, source_error
+from literature_agent.errors import InvalidInputError, SourceError, counted, source_error
 from literature_agent.ids import identify, normalise_pmcid, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult, FullTextReason
 from literature_agent.sources._text import one_line, quoted
@@ -249,11 +249,14 @@ class EuropePMCClient:
             cursor = None if ended or len(found) == before else page.next_cursor
         assert first is not None
         if surplus := max(0, len(found) - plan.limit):
-            warnings.append(f"Europe PMC sent {surplus} records more than asked; they are left out.")
+            warnings.append(f"Europe PMC sent {counted(surplus, 'record')} more than asked, left out here.")
         if cursor is None and plan.cursor == "*" and len(found) + len(unreadable) < first.total:
-            warnings.append(f"Europe PMC states {first.total:,} hits, but its list ended after {len(found):,} records.")
+            warnings.append(
+                f"Europe PMC states {counted(first.total, 'hit')}, but its list ended after "
+                f"{counted(len(found), 'record')}."
+            )
         if unreadable:
-            warnings.append(f"{len(unreadable)} records could not be read: {'; '.join(unreadable[:3])}.")
+            warnings.append(f"{counted(len(unreadable), 'record')} could not be read: {'; '.join(unreadable[:3])}.")
             failure = failure or source_error(NAME, "invalid_response", warnings[-1])
         return Found(
             total=first.total,

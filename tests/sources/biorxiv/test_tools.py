@@ -258,7 +258,7 @@ async def test_unreadable_rows_make_the_answer_partial_and_are_asked_again(
     desk.answers("", page([row(1), row(2, doi="")]))
     result = await tools.search("widgets", **JULY)
     assert (result.status, result.total) == ("partial", 1)
-    assert result.warnings == ("1 rows could not be read: row 2 has no DOI or title.",)
+    assert result.warnings == ("1 row could not be read: row 2 has no DOI or title.",)
     await tools.search("widgets", **JULY)
     assert len(desk.sent) == 2
 

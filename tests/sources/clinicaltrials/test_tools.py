@@ -99,7 +99,7 @@ async def test_more_studies_than_asked_are_left_out_and_said(
     desk.answers("studies", studies(1, 2, 3, total=3))
     result = await tools.search("widgets", max_results=2)
     assert numbers(result) == ["NCT90000001", "NCT90000002"]
-    assert "sent 1 studies more than asked" in result.warnings[0]
+    assert "sent 1 study more than asked" in result.warnings[0]
 
 
 async def test_a_later_page_that_fails_makes_it_partial(
@@ -120,7 +120,7 @@ async def test_an_unreadable_study_makes_it_partial(tools: ClinicalTrialsTools, 
     desk.answers("studies", page)
     result = await tools.search("widgets")
     assert (result.status, numbers(result)) == ("partial", ["NCT90000002"])
-    assert result.warnings[0].startswith("1 studies could not be read: study 1 at")
+    assert result.warnings[0].startswith("1 study could not be read: study 1 at")
 
 
 async def test_studies_of_exactly_what_was_asked_come_first(tools: ClinicalTrialsTools, desk: Desk) -> None:

@@ -145,7 +145,7 @@ async def test_what_is_no_cursor_ends_the_list(tools: EuropePMCTools, desk: Desk
     desk.answers("search", {**rows(["1"], total=9), "nextCursorMark": cursor})
     result = await tools.search_europepmc("x")
     assert (result.status, ids_of(result), result.next_page, len(desk.sent)) == ("ok", ["1"], None, 1)
-    assert "its list ended after 1 records" in result.warnings[0]
+    assert "its list ended after 1 record" in result.warnings[0]
 
 
 async def test_repeated_cursor_ends_the_list(tools: EuropePMCTools, desk: Desk, rows: Rows) -> None:
@@ -217,7 +217,7 @@ async def test_more_rows_than_asked_are_cut_and_said(tools: EuropePMCTools, desk
     desk.answers("search", rows(["1", "2", "3"], total=9, cursor="AoI1"))
     result = await tools.search_europepmc("x", max_results=2)
     assert ids_of(result) == ["1", "2"]
-    assert result.warnings == ("Europe PMC sent 1 records more than asked; they are left out.",)
+    assert result.warnings == ("Europe PMC sent 1 record more than asked, left out here.",)
 
 
 async def test_later_page_that_fails_keeps_the_earlier_ones(tools: EuropePMCTools, desk: Desk, rows: Rows) -> None:
