@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -23,11 +24,16 @@ from literature_agent import Budget
 from literature_agent.errors import InvalidInputError, LiteratureError
 
 _FAILED, _USAGE = 1, 2
+ADVERSARIAL = "adversarial"
+"""The dataset of hostile runs, which are made while they run."""
+_LIES = 300
 
 
 def run_main(arguments: Sequence[str]) -> int:
     """`run`: 0; 1 where a threshold is missed, an evaluator raised or cases failed (`--fail-on`); 2 for usage."""
     chosen = _run_parser().parse_args(arguments)
+    if chosen.dataset == ADVERSARIAL:
+        return _lying_model(chosen)
     console = Console()
     try:
         thresholds = read_thresholds(chosen.fail_under)
@@ -77,6 +83,22 @@ def run_main(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)
         return 130
+
+
+def _lying_model(chosen: argparse.Namespace) -> int:
+    """The trial of `python -m evals integrity`; model, corpus and judge are its own."""
+    from evals.integrity.trial import run_trial
+
+    own = {"dataset", "limit", "seed", "concurrency", "quiet"}
+    parser = _run_parser()
+    refused = [name for name, value in vars(chosen).items() if name not in own and value != parser.get_default(name)]
+    if refused:
+        option = f"--{refused[0].replace('_', '-')}"
+        print(f"The lying model brings its own model, corpus and judge: it takes no {option}.", file=sys.stderr)
+        return _USAGE
+    report = run_trial(chosen.limit or _LIES, seed=chosen.seed, jobs=min(chosen.concurrency, os.cpu_count() or 1))
+    print("\n".join(report.lines()))
+    return 0 if report.passed else _FAILED
 
 
 def compare_main(arguments: Sequence[str]) -> int:
@@ -143,6 +165,7 @@ def list_main(arguments: Sequence[str]) -> int:
     argparse.ArgumentParser(prog="python -m evals list", description="Datasets and metrics.").parse_args(arguments)
     for name, path in known().items():
         print(f"{name:24} {path}")
+    print(f"{ADVERSARIAL:24} the lying model of `python -m evals integrity`, {_LIES} runs or --limit N")
     print()
     for metric in METRICS:
         print(f"{metric.name:28} {metric.label}")

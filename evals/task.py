@@ -26,10 +26,11 @@ from pydantic_ai.settings import ModelSettings
 from evals.cases import Ask
 from evals.models import RECORDED, model_of
 from evals.outcome import Outcome, Said, SeenWork, keys_in
-from evals.upstream import Aggregator, Upstream
+from evals.upstream import PACKAGED, Aggregator, Sandbox, Upstream
 from literature_agent import ArtifactRegistry, Budget, LiteratureAggregationOutput
 from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.recording import ReplayedModel, recorded_run
+from literature_agent.agents.sync import run_in_own_loop
 from literature_agent.transport import Player
 
 
@@ -117,6 +118,22 @@ class Recorder(WrapperModel):
             elif isinstance(part, TextPart | ThinkingPart) and part.content:
                 written: Any = "text" if isinstance(part, TextPart) else "thinking"
                 yield Said(kind=written, text=part.content, turn=self._turn, at_s=self._at())
+
+
+def task(question: str, *, model: Model | str = "extractive", corpus: str = PACKAGED) -> Outcome:
+    """A plain function for any harness: one question to the agent over the sandbox; works inside a running loop too.
+
+    `evals.evaluators.score` takes what it gives; the answer itself is its `output`.
+
+    Raises:
+        LiteratureError: the question is refused, or model or corpus can't be used.
+    """
+
+    async def ask() -> Outcome:
+        with Sandbox(corpus) as upstream:
+            return await answer(Ask(question=question), upstream, model=model)
+
+    return run_in_own_loop(ask)
 
 
 async def answer(

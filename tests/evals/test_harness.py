@@ -14,10 +14,12 @@ from evals.cases import About, Ask, Expected
 from evals.command import compare_main, list_main, run_main
 from evals.crew import CaseFailed, Crew
 from evals.datasets import CaseSet, Loaded
+from evals.evaluators import score
 from evals.harness import Plan, base_name, read_outcome, run
 from evals.outcome import Outcome
 from evals.page import render_page
 from evals.report import Report, compare, obstacles, read_report
+from evals.task import task
 from literature_agent import Budget
 from literature_agent.errors import InvalidInputError
 
@@ -230,10 +232,25 @@ async def test_a_worker_process_answers_and_tells_what_failed() -> None:
     assert "The question is empty" in str(refused)
 
 
+def test_the_lying_model_runs_as_a_dataset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_main(["adversarial", "--limit", "3", "--seed", "5", "--concurrency", "1"]) == 0
+    assert "fabricated citations" in capsys.readouterr().out
+    assert run_main(["adversarial", "--model", "extractive"]) == 2
+    assert "it takes no --model" in capsys.readouterr().err
+
+
+async def test_a_plain_function_answers_a_question_for_any_harness() -> None:
+    """Inside a running loop too."""
+    outcome = task("metformin cognitive decline trial", model="pasted")
+    assert outcome.output["relevant_articles"]
+    assert score(outcome)["fabricated_reference_rate"].value == 0
+
+
 def test_datasets_and_metrics_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert list_main([]) == 0
     out = capsys.readouterr().out
     assert "topics" in out
+    assert "adversarial" in out
     assert "version_double_count_rate" in out
 
 
