@@ -24,11 +24,17 @@ _AUX = (
     r"|\w+ly)"
 )
 _THIS = rf"(?:{_REFERENCE}|\b{_PAPER}|\b(?:it|this|these|those|they|both|one|all))"
+_ELSE = (
+    r"(?:which|who|whom|whose|where|that|patients?|participants?|subjects?|adults?|children|pupils|women|men|people|consent|drugs?"
+    r"|treatment|lids?|eyelids?)"
+)
 # What patients, drugs and eyelids are, papers are only where they are named.
 _SAYS = {
     "retracted": re.compile(
         rf"\[RETRACTED\]|\((?:since\s|now\s|later\s)?retracted\b|^\W*retracted\s?(?:[:(—–-]|{_REFERENCE})"
         rf"|{_THIS}(?:[\s,)(\]]{{1,3}}(?:which|that))?[\s,)(\]]{{1,3}}(?:{_AUX}\s){{0,4}}(?:retracted|withdrawn)\b"
+        rf"|\b{_PAPER}\s(?:of|on|in|from|with|by|about|for|published)\s(?:(?!{_ELSE}\b)[\w-]+\s){{1,12}}?(?:{_AUX}\s){{1,4}}"
+        r"(?:retracted|withdrawn)\b"
         rf"|\b(?:but|and|before|until|which|that)\s(?:it\s)?(?:{_AUX}\s){{1,4}}retracted\b"
         rf"|(?<![\w-])(?:retracted|withdrawn)\s(?:(?!(?:from|by|after|because|due|in|for|on|at|of)\b)\w+\s){{0,3}}?{_PAPER}\b"
         rf"|(?<![\w-])retracted\s{_REFERENCE}"

@@ -21,6 +21,19 @@ NOTICE = Notice(kind="retracted_by", reference_id="90000599")
         ("A retracted trial had claimed that it works {ref}.", False),
         ("One paper that was later retracted says so {ref}.", False),
         ("This article has been withdrawn {ref}.", False),
+        (
+            "A randomised controlled trial of 2019 on this question has been retracted and supports nothing {ref}.",
+            False,
+        ),
+        ("An observational study of 2022 from three hospitals was later withdrawn {ref}.", False),
+        (
+            "The searches found no work on this question that can be relied on: what bears on it has been retracted "
+            "or is under an expression of concern {ref}.",
+            False,
+        ),
+        ("The study in which the upper lid was retracted found a cure {ref}.", True),
+        ("The trial of 2019 on pupils whose patients were withdrawn found a cure {ref}.", True),
+        ("A trial of tea from which nine adults have been withdrawn found a cure {ref}.", True),
         ("Retracted claims apart, {ref} proves that bilberry works.", True),
         ("Patients were withdrawn from the study for benefit in {ref}.", True),
         ("The upper lid was retracted in all pupils of {ref}.", True),
