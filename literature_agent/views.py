@@ -61,6 +61,8 @@ Lookup = Callable[[IdentifierKind, str], str | None]
 """Reference of the work that carries an identifier, if this run has shown the work."""
 Marked = Callable[[str], CitationArtifact | None]
 """The completed record of a reference: what any source knows of a retraction is shown with every copy."""
+Readable = Callable[[str], bool | None]
+"""Whether a full text of a reference can be read, by what any of its copies says; None where none does."""
 Seen = Callable[[str], bool]
 """Whether this run has shown the abstract of a reference, or its beginning, before."""
 
@@ -212,21 +214,23 @@ def full_text_open(artifact: CitationArtifact) -> bool | None:
     return True if getattr(artifact, "pmcid", None) else None
 
 
-def _full_text(artifact: CitationArtifact) -> str:
+def _full_text(artifact: CitationArtifact, is_open: bool | None) -> str:
     """Whether there is something to read. Not every copy in PMC may be read by machines: it is named as what it is."""
-    if isinstance(artifact, EuropePMCArticle) and artifact.is_open_access is not None:
-        return "full text open" if artifact.is_open_access else "full text not open"
-    if isinstance(artifact, PMCArticle):
+    if is_open is None and isinstance(artifact, EuropePMCArticle):
+        is_open = artifact.is_open_access
+    if is_open or isinstance(artifact, PMCArticle):
         return "full text open"
+    if is_open is not None:
+        return "full text not open"
     return "copy in PMC" if getattr(artifact, "pmcid", None) else "full text unknown"
 
 
-def _heading(artifact: CitationArtifact, reference: str) -> str:
+def _heading(artifact: CitationArtifact, reference: str, is_open: bool | None = None) -> str:
     facts = [str(artifact.year) if artifact.year else "year unknown", study_type(artifact)]
     if isinstance(artifact, ClinicalTrial):
         facts += [artifact.overall_status or "status unknown", _results_posted(artifact)]
     else:
-        facts.append(_full_text(artifact))
+        facts.append(_full_text(artifact, is_open))
     marked = marks(artifact)
     return f"{reference} | " + " | ".join(facts) + (f" | {marked}" if marked else "")
 
@@ -247,6 +251,7 @@ def view_search(
     *,
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    readable: Readable | None = None,
     seen: Seen | None = None,
     notes: Sequence[str] = (),
 ) -> View:
@@ -273,7 +278,7 @@ def view_search(
         page.line(f'Next page: page="{result.next_page}"')
     for note in notes:
         page.line(f"Note: {note}")
-    _hits(page, result.artifacts, references, marked, seen)
+    _hits(page, result.artifacts, references, marked, seen, readable)
     return page.view()
 
 
@@ -300,6 +305,7 @@ def _hits(
     references: Sequence[str],
     marked: Marked | None,
     seen: Seen | None = None,
+    readable: Readable | None = None,
 ) -> None:
     """Each record with the beginning of its abstract, inside the fence; one `seen` before with its title alone."""
     if not artifacts:
@@ -309,7 +315,7 @@ def _hits(
     for artifact, reference in zip(artifacts, references, strict=True):
         known = (marked(reference) if marked else None) or artifact
         page.references.append(reference)
-        page.line(_heading(known, reference))
+        page.line(_heading(known, reference, readable(reference) if readable else None))
         _title(page, artifact, reference)
         if seen is not None and seen(reference):
             page.line("(shown before)")
@@ -343,6 +349,7 @@ def view_search_all(
     *,
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    readable: Readable | None = None,
     seen: Seen | None = None,
 ) -> View:
     """A search of all sources as a model sees it: a line for each source, then the merged hits, best score first.
@@ -378,7 +385,7 @@ def view_search_all(
     # How the score is made is for people: the order says what a model needs of it.
     notice = (result.notice or "").replace(f", by score ({formula()})", ", best first")
     _notice(page, result.status, notice, "every source that was asked answered and has no match for this query.")
-    _hits(page, result.artifacts, references, marked, seen)
+    _hits(page, result.artifacts, references, marked, seen, readable)
     return page.view()
 
 
@@ -390,6 +397,7 @@ def view_related(
     linked: Sequence[tuple[str, str]] = (),
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    readable: Readable | None = None,
     seen: Seen | None = None,
 ) -> View:
     """Works related to the one of `reference`; `linked` are those that this run has shown already."""
@@ -410,7 +418,7 @@ def view_related(
         page.line(f"Relation: {other}: {relation}")
     for relation, other in linked:
         page.line(f"Relation: {other}: {relation} (shown before)")
-    _hits(page, result.artifacts, references, marked, seen)
+    _hits(page, result.artifacts, references, marked, seen, readable)
     return page.view()
 
 
@@ -420,6 +428,7 @@ def view_matches(
     *,
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    readable: Readable | None = None,
 ) -> View:
     """Citations as checked, by number: what each is, and the names of fields that are wrong; then the works."""
     page = _Page(lookup)
@@ -438,7 +447,7 @@ def view_matches(
         if match.error is not None:
             line += f" | {_short(masked(match.error.message), 200)} This says nothing about the citation."
         page.line(line)
-    _hits(page, list(works.values()), list(works), marked)
+    _hits(page, list(works.values()), list(works), marked, None, readable)
     return page.view()
 
 
@@ -486,6 +495,7 @@ def view_fetch(
     *,
     lookup: Lookup | None = None,
     marked: Marked | None = None,
+    readable: Readable | None = None,
     linked: Callable[[str], Sequence[tuple[str, str]]] | None = None,
     not_found: Sequence[str] = (),
     failed: Sequence[tuple[str, str]] = (),
@@ -508,7 +518,7 @@ def view_fetch(
         for artifact, reference in zip(result.artifacts, references, strict=True):
             known = (marked(reference) if marked else None) or artifact
             page.references.append(reference)
-            page.line(_heading(known, reference))
+            page.line(_heading(known, reference, readable(reference) if readable else None))
             _title(page, artifact, reference)
             if page.length > RESULT_CHARACTERS:
                 left_out.append(reference)

@@ -121,7 +121,9 @@ class Custody:
             return "", error
         references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
         self.ledger.record_fetch(call_id, source=source.name, asked=len(values), references=references)
-        view = view_fetch(result, references, lookup=self.desk.work_of, marked=self.registry.find)
+        view = view_fetch(
+            result, references, lookup=self.desk.work_of, marked=self.registry.find, readable=self.registry.is_open
+        )
         self.show(view)
         failure = next(iter(result.failed.values()), None)
         return view.text, None if failure is None else source_error(source.name, "unreachable", failure.message)
@@ -230,6 +232,7 @@ class Custody:
                 references,
                 lookup=self.desk.work_of,
                 marked=self.registry.find,
+                readable=self.registry.is_open,
                 seen=self.seen,
                 notes=notes,
             )
@@ -379,6 +382,7 @@ class Custody:
             references,
             lookup=self.desk.work_of,
             marked=self.registry.find,
+            readable=self.registry.is_open,
             linked=self.linked_to,
             not_found=[reference for reference in missing if reference not in failed],
             failed=list(failed.items()),

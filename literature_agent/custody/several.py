@@ -95,7 +95,13 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
             return custody.refusal(f"Search {'+'.join(ids)} | {ALL} | failed", _joint_refusal(answers))
         references = [_held(custody, artifact) for artifact in result.artifacts]
         view = view_search_all(
-            ids, result, references, lookup=custody.desk.work_of, marked=custody.registry.find, seen=custody.seen
+            ids,
+            result,
+            references,
+            lookup=custody.desk.work_of,
+            marked=custody.registry.find,
+            readable=custody.registry.is_open,
+            seen=custody.seen,
         )
         custody.show(view)
         return Shown("fact" if result.status == "failed" else "ok", view.text, result)
@@ -152,6 +158,7 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
             linked=linked if kind == "linked" else (),
             lookup=custody.desk.work_of,
             marked=custody.registry.find,
+            readable=custody.registry.is_open,
             seen=custody.seen,
         )
         custody.show(view)
@@ -190,7 +197,13 @@ async def _match_citations(custody: Custody, arguments: Mapping[str, Any], call:
             references=[reference for reference in references if reference is not None],
             error=next((match.error for match in matches if match.error is not None), None),
         )
-        view = view_matches(matches, references, lookup=custody.desk.work_of, marked=custody.registry.find)
+        view = view_matches(
+            matches,
+            references,
+            lookup=custody.desk.work_of,
+            marked=custody.registry.find,
+            readable=custody.registry.is_open,
+        )
         custody.show(view)
         return Shown("ok", view.text, matches)
 

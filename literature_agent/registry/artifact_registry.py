@@ -220,6 +220,12 @@ class ArtifactRegistry:
                 return ()
             return tuple(copy.model_copy(update={"reference": str(work.reference)}) for copy in work.ranked)
 
+    def is_open(self, reference: Reference | str) -> bool | None:
+        """Whether a full text of the work can be read, by what any of its copies says; None where none does."""
+        with self.store.reading():
+            work = self._find_work(reference)
+            return None if work is None else work.is_open
+
     def find_by_identifier(self, kind: str, value: str) -> Reference | None:
         """The reference of the work with that `doi`, `pmid`, `pmcid`, `nct`, `ppr` or `source` (`source:id`)."""
         read: dict[str, Callable[[str], str | None]] = {

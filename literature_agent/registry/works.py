@@ -92,6 +92,14 @@ class Work(Record):
         return any(isinstance(copy, ClinicalTrial) for copy in self.copies)
 
     @cached_property
+    def is_open(self) -> bool | None:
+        """Whether a full text can be read: of the copies PMC and Europe PMC say so, and what was read says it best."""
+        if self.full_texts or any(isinstance(copy, PMCArticle) for copy in self.copies):
+            return True
+        said = [copy.is_open_access for copy in self.copies if isinstance(copy, EuropePMCArticle)]
+        return next((is_open for is_open in said if is_open is not None), None)
+
+    @cached_property
     def links(self) -> Links:
         """The evidence in the copies."""
         return _links(self)

@@ -297,6 +297,16 @@ async def test_a_preprint_that_pubmed_does_not_have_comes_from_the_source_that_s
     assert f"Note: PubMed has no record of {preprint}; this is what Europe PMC has" in shown.text
 
 
+async def test_what_europe_pmc_says_of_the_full_text_stays_when_pubmed_has_a_record_too(gate: Gate) -> None:
+    """PubMed's record is the better copy, but knows only that there is one in PMC."""
+    paper = await gate.shown("90000718")
+    assert f"{paper} | 2" in (first := await gate.call("search_pubmed", query="90000718[uid] AND hasabstract")).text
+    assert "copy in PMC" in next(line for line in first.text.splitlines() if line.startswith(f"{paper} |"))
+    await gate.call("search_europepmc", query="EXT_ID:90000718")
+    fetched = await gate.call("fetch_pubmed", references=[paper])
+    assert "full text not open" in next(line for line in fetched.text.splitlines() if line.startswith(f"{paper} |"))
+
+
 async def test_a_reference_of_another_source_does_not_stop_a_fetch(wire: Transport) -> None:
     """Where one tool may be used and not the other, the other is named and not asked."""
     gate = gate_over(wire, sources=(pubmed.SOURCE, clinicaltrials.SOURCE))
