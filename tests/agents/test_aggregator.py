@@ -250,7 +250,7 @@ async def test_reference_like_text_inside_a_paper_is_masked(settings: Settings) 
 @pytest.mark.parametrize(
     ("budget", "word"),
     [
-        (Budget(max_requests=1), "1 model requests"),
+        (Budget(max_requests=1), "1 model request"),
         (Budget(max_tool_calls=0), "0 tool calls"),
         (Budget(max_tokens=10), "tokens"),
     ],
