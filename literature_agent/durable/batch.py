@@ -176,6 +176,19 @@ class Batch:
         Raises:
             LiteratureError: what `watch` raised, or the file of results or the database can't be written.
         """
+        try:
+            self._go_on(stop, every_s, tell, watch, say)
+        finally:
+            self._write([])
+
+    def _go_on(
+        self,
+        stop: threading.Event,
+        every_s: float,
+        tell: Callable[[Progress], None],
+        watch: Callable[[], None],
+        say: Callable[[str], None],
+    ) -> None:
         opened = was_away = False
         while not stop.is_set():
             watch()
@@ -306,15 +319,23 @@ class Batch:
                     assert error is not None  # an outcome is an answer or an error
                     del self._asked[status.workflow_id]
                     self._failed(question, error, status.workflow_id)
-            try:
+            if rows:
+                self._write(rows)
+
+    def _write(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add the rows to the results; none: write what is kept back."""
+        try:
+            if rows:
                 self.results.add(rows)
-            except OSError as refused:
-                raise LiteratureError(
-                    f"The results can't be written: {refused.strerror or refused}.",
-                    reason="durable_results",
-                    retryable=True,
-                    recovery="Make room and give the same command again: every answer is kept in the database.",
-                ) from None
+            else:
+                self.results.flush()
+        except OSError as refused:
+            raise LiteratureError(
+                f"The results can't be written: {refused.strerror or refused}.",
+                reason="durable_results",
+                retryable=True,
+                recovery="Make room and give the same command again: every answer is kept in the database.",
+            ) from None
 
     def _spent(self, answer: Mapping[str, Any] | None) -> float:
         """What an answer cost, taken into account."""

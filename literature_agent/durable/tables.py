@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -153,10 +154,16 @@ def _question(row: Mapping[str, Any], number: int, budget: Budget) -> BatchQuest
         raise InvalidInputError(f"Row {number}: {refused.message}", recovery=refused.recovery) from None
 
 
+_REST = 20.0
+"""A Parquet file is left alone for so many times as long as it took to write."""
+_PARQUET = {"cost_usd": "float64", "requests": "int64"}
+
+
 class Results:
     """The file of results: one row for each answered question, never two.
 
-    JSONL and CSV grow as answers come, and a row cut by a crash is taken away; Parquet is written whole.
+    JSONL and CSV grow as answers come, and a row cut by a crash is taken away. Parquet can only be written whole, which is
+    done now and then, and by `flush`.
     """
 
     COLUMNS = ("id", "run_id", "status", "question", "summary", "articles", "cost_usd", "requests", "answer")
@@ -165,6 +172,8 @@ class Results:
         self._path = path
         self._kind = check_kind(path, "The file of results")
         self._kept: list[dict[str, Any]] = []
+        """Rows that are not in the Parquet file yet."""
+        self._wrote_at = self._write_took_s = 0.0
         if not path.parent.is_dir():
             raise InvalidInputError(f"The folder of {str(path)!r} does not exist.", recovery="Make the folder first.")
         try:
@@ -195,8 +204,9 @@ class Results:
         if not new:
             return
         if self._kind == ".parquet":
-            self._kept = [*self._kept, *new]
-            self._write_parquet()
+            self._kept += [{name: _cell(row.get(name)) for name in self.COLUMNS} for row in new]
+            if time.monotonic() - self._wrote_at >= _REST * self._write_took_s:
+                self.flush()
         else:
             text = "".join(self._line(row) for row in new)
             with self._path.open("a", encoding="utf-8", newline="") as file:
@@ -206,14 +216,26 @@ class Results:
                 file.flush()
         self._rows.update((row["id"], _cost(row)) for row in new)
 
+    def flush(self) -> None:
+        """Write what is not in the file yet.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        if self._kept:
+            began = time.monotonic()
+            self._write_parquet()
+            self._wrote_at = time.monotonic()
+            self._write_took_s = self._wrote_at - began
+
     def _read(self) -> dict[str, float | None]:
         if not self._path.exists():
             return {}
         if self._kind == ".parquet":
             from pyarrow import parquet
 
-            self._kept = parquet.read_table(self._path).to_pylist()
-            return {row["id"]: _cost(row) for row in self._kept}
+            known = parquet.read_table(self._path, columns=["id", "cost_usd"]).to_pylist()
+            return {row["id"]: _cost(row) for row in known}
         ending = "\r\n" if self._kind == ".csv" else "\n"
         whole = self._path.read_bytes()
         text = whole.decode("utf-8", "ignore")
@@ -245,10 +267,17 @@ class Results:
         import pyarrow
         from pyarrow import parquet
 
-        table = pyarrow.Table.from_pylist([{name: _cell(row.get(name)) for name in self.COLUMNS} for row in self._kept])
+        schema = pyarrow.schema([(name, _PARQUET.get(name, "string")) for name in self.COLUMNS])
         part = self._path.with_name(f".{self._path.name}.part")
-        parquet.write_table(table, part)
+        with parquet.ParquetWriter(part, schema) as writer:
+            if self._path.exists():
+                with parquet.ParquetFile(self._path) as before:
+                    # Group by group: whole answers of thousands of questions fill the memory.
+                    for group in range(before.num_row_groups):
+                        writer.write_table(before.read_row_group(group).cast(schema))
+            writer.write_table(pyarrow.Table.from_pylist(self._kept, schema))
         part.replace(self._path)
+        self._kept.clear()
 
 
 def _written_id(key: str) -> str:

@@ -237,6 +237,23 @@ def test_a_disk_that_is_full_in_the_middle_of_a_row_costs_that_row_only(tmp_path
     assert [row["id"] for row in lines(out)] == ["a", "b"]
 
 
+def test_a_parquet_file_is_not_written_anew_for_each_row(tmp_path: Path) -> None:
+    from pyarrow import parquet
+
+    out = tmp_path / "out.parquet"
+    results, written = Results(out), set[int]()
+    for number in range(60):
+        results.add([{**ROW, "id": str(number), "cost_usd": None if number % 2 else 0.5, "answer": {"x": "y" * 1000}}])
+        written.add(out.stat().st_mtime_ns)
+    assert len(written) < 30
+    results.flush()
+    table = parquet.read_table(out).to_pylist()
+    assert [row["id"] for row in table] == [str(number) for number in range(60)]
+    assert table[0]["answer"] == json.dumps({"x": "y" * 1000})
+    assert Results(out).costs["0"] == 0.5
+    assert Results(out).costs["1"] is None
+
+
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_a_row_is_written_once_and_a_row_cut_by_a_crash_is_taken_away(ending: str, tmp_path: Path) -> None:
     out = tmp_path / f"out.{ending}"
