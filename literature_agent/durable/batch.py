@@ -27,6 +27,7 @@ from literature_agent.durable.tables import BatchQuestion, Results
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
 from literature_agent.telemetry import BatchMeter
 
+_ASKED_AT_ONCE = 100
 _CHUNK = 20
 """Answers read at once: each can be large."""
 _CLOCKS_DIFFER_S = 120.0
@@ -247,9 +248,9 @@ class Batch:
                 self._todo.append((question, 0.0))
 
     def _ask(self) -> None:
-        """Put on the queue what the batch's budget allows."""
+        """Put on the queue what the budget allows; part of a night at a time, so that answers are collected too."""
         limit = self.limits.max_cost_usd
-        while self._todo:
+        for _ in range(min(len(self._todo), _ASKED_AT_ONCE)):
             question, delay_s = self._todo[0]
             if limit is not None and (self._unpriced or not self._affordable(question, limit)):
                 if not self._asked:

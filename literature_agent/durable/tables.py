@@ -162,8 +162,8 @@ _PARQUET = {"cost_usd": "float64", "requests": "int64"}
 class Results:
     """The file of results: one row for each answered question, never two.
 
-    JSONL and CSV grow as answers come, and a row cut by a crash is taken away. Parquet can only be written whole, which is
-    done now and then, and by `flush`.
+    JSONL and CSV grow as answers come, and a row cut by a crash is taken away. A Parquet file can only be
+    written whole: that is done now and then, and by `flush`.
     """
 
     COLUMNS = ("id", "run_id", "status", "question", "summary", "articles", "cost_usd", "requests", "answer")
