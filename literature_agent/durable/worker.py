@@ -12,7 +12,7 @@ from pydantic_ai.models import Model
 
 from literature_agent.durable.book import open_book
 from literature_agent.durable.engine import VERSION, open_engine
-from literature_agent.durable.runs import DurableRuns
+from literature_agent.durable.runs import MAX_RECOVERIES, DurableRuns
 from literature_agent.durable.workers import BEAT_S, LEASE_S
 from literature_agent.errors import LiteratureError
 from literature_agent.settings import Settings
@@ -75,7 +75,8 @@ class Crew:
         self._command = command
         self._environment = dict(environment)
         self._say = say
-        self._restarts = 0
+        self._ended = {False: 0, True: 0}
+        """Workers that ended by themselves, and that were killed."""
         self.workers = [self._start() for _ in range(size)]
 
     def watch(self) -> None:
@@ -88,11 +89,13 @@ class Crew:
             code = worker.poll()
             if code is None:
                 continue
-            self._restarts += 1
+            self._ended[code < 0] += 1
             if worker.stdin is not None:
                 worker.stdin.close()
             how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-            if self._restarts > _RESTARTS * len(self.workers):
+            # A question that kills its worker is set aside before the workers are given up.
+            most = _RESTARTS + MAX_RECOVERIES if code < 0 else _RESTARTS
+            if self._ended[code < 0] > most * len(self.workers):
                 raise LiteratureError(
                     f"The workers end again and again; the last one {how}.",
                     reason="durable_workers",

@@ -107,6 +107,10 @@ def test_a_worker_that_dies_is_replaced_but_not_for_ever() -> None:
     first.wait()
     crew.watch()
     assert said == [f"Worker {first.pid} was killed by signal 9; another takes its place."]
+    for _ in range(15):
+        crew.workers[0].kill()
+        crew.workers[0].wait()
+        crew.watch()
     crew.stop()
     assert second.returncode == 0
 

@@ -24,6 +24,7 @@ from literature_agent.durable import DatabaseError, open_engine
 from literature_agent.durable.batch import Batch
 from literature_agent.durable.book import open_book
 from literature_agent.durable.engine import VERSION, engine_of
+from literature_agent.durable.runs import MAX_RECOVERIES
 from literature_agent.durable.single import resume
 from literature_agent.durable.tables import Results, read_questions
 from literature_agent.durable.worker import working
@@ -197,6 +198,32 @@ def test_what_a_worker_has_on_its_way_when_it_ends_is_finished_and_the_rest_is_d
     assert Results(out).keys == {"a"}
     # The first request was finished and recorded by the worker that was told to end.
     assert asked == [1, 3]
+
+
+def test_a_question_whose_worker_dies_every_time_is_set_aside_with_the_reason(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings = at(None)
+    questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    questions.write_text('{"id": "a", "question": "Metformin?"}\n', encoding="utf-8")
+    model = {"short": FunctionModel(short_reply)}
+    with open_book(settings) as book:
+        batch = Batch(book.client, "b", "q", read_questions(questions, Budget()), Results(out), "short")
+        batch._open()
+        batch._ask()
+        assert book.health().waiting == {VERSION: 1}
+        # As it stands when a worker that is gone had begun it once too often.
+        with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+            database.execute(
+                "UPDATE workflow_status SET status = 'PENDING', executor_id = 'gone', recovery_attempts = ?",
+                (MAX_RECOVERIES + 1,),
+            )
+            database.execute("INSERT INTO literature_workers VALUES ('gone', ?, 1, 0)", (VERSION,))
+        database.close()
+        with working(settings, "q", concurrency=1, models=model, poll_s=0.05, beat_s=0.1):
+            batch.run(threading.Event(), every_s=0.05)
+        assert book.line("b/a/1").state == "set_aside"
+    assert batch.dead["a"].error.message == "The process that worked on it died every time."
 
 
 def test_a_worker_that_was_cut_off_does_not_take_those_for_dead_that_were_too(tmp_path: Path) -> None:
