@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -26,6 +27,15 @@ ROOT = Path(__file__).resolve().parent.parent
 # A shell's background job ignores Ctrl-C, and so would every process that a test starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What is loaded stays: Python need not look for garbage in it, neither while test files are loaded nor at the end.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 # A loaded machine is slow, not wrong; the commands under `evals` try more inputs.
 hypothesis.settings.register_profile("suite", deadline=None, max_examples=50)

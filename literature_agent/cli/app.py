@@ -5,6 +5,8 @@ Exit codes: 0 done (also when nothing was found), 1 failed, 2 usage or configura
 
 from __future__ import annotations
 
+import atexit
+import gc
 import itertools
 import re
 import sys
@@ -73,6 +75,10 @@ def _command() -> Any:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and give its exit code. Expected errors end in one sentence, never in a traceback."""
+    if argv is None:
+        # This is the whole program. At its end Python would look for garbage among all that was loaded, which takes as
+        # long as many a command.
+        atexit.register(gc.freeze)
     arguments = list(sys.argv[1:] if argv is None else argv)
     screen = Screen(json=_wants_json(arguments), lines="--jsonl" in arguments)
     try:

@@ -292,6 +292,19 @@ def test_the_module_is_the_command(server: SandboxServer) -> None:
     assert json.loads(done.stdout)["error"]["reason"] == "request_invalid_input"
 
 
+@pytest.mark.parametrize(("given", "at_the_end"), [("", "frozen"), ("['--version']", "as it was")])
+def test_the_program_looks_for_no_garbage_at_its_end_and_a_caller_is_left_alone(given: str, at_the_end: str) -> None:
+    """What was loaded is left to the system, which takes no time."""
+    code = (
+        "import atexit, gc, sys; from literature_agent.cli import main; sys.argv = ['literature-agent', '--version']; "
+        # What is put down first is done last.
+        "atexit.register(lambda: print('frozen' if gc.get_freeze_count() else 'as it was')); "
+        f"main({given})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.stdout.splitlines()[-1] == at_the_end
+
+
 def test_main_reads_the_arguments_of_the_process(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ The processes are children of one that has loaded what the scripts import, so th
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import sys
@@ -21,6 +22,8 @@ for name in literature_agent.__all__:
 
 def main(folder: Path) -> int:
     """Run the scripts, one after the other; in a child: the exit code of its script."""
+    # What is loaded is no garbage: a child that looked for some at its end would copy all of it.
+    gc.freeze()
     for script in sorted(folder.glob("*.py")):
         child = os.fork()
         if child == 0:
