@@ -361,13 +361,19 @@ def _members(article: EuropePMCArticle, spelled: Mapping[tuple[str, str], str]) 
         "journal": article.journal or article.journal_abbreviation,
         "authors": names or article.first_author,
         "year": article.year,
-        "doi": spelled.get((article.epmc_source, article.epmc_id), article.doi),
+        "doi": _as_received(article.doi, spelled.get((article.epmc_source, article.epmc_id), "")),
         "pmid": article.pmid,
         "pmcId": article.pmcid,
         "source": article.epmc_source,
         "epmcId": article.epmc_id,
     }
     return {name: value for name, value in members.items() if value not in (None, "")}
+
+
+def _as_received(doi: str | None, written: str) -> str | None:
+    """A DOI in the case in which it came, bare; None if what came is none."""
+    at = -1 if doi is None else written.lower().find(doi)
+    return doi if doi is None or at < 0 else written[at : at + len(doi)]
 
 
 def _dois(bodies: list[bytes]) -> dict[tuple[str, str], str]:

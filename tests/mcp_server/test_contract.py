@@ -94,6 +94,30 @@ async def test_hits_come_in_the_server_s_order_ready_to_show(europepmc: Settings
     assert found["appliedSources"] == ["MED", "PMC", "PPR"]
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("10.5555/CaSe", "10.5555/CaSe"),
+        ("https://doi.org/10.5555/CaSe", "10.5555/CaSe"),
+        ("doi:10.5555/CaSe.", "10.5555/CaSe"),
+        (" 10.5555/İ ", "10.5555/İ"),
+        ("no doi", None),
+        ("", None),
+    ],
+)
+async def test_a_doi_is_bare_and_cased_as_received(europepmc: Settings, written: str, shown: str | None) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        found = row(1, doi=written)
+        if "/article/" in request.url.path:
+            return httpx.Response(200, json={"hitCount": 1, "result": found})
+        return page(found)
+
+    found = await answered(europepmc, answer, {"query": "x"})
+    assert found["hits"][0].get("doi") == shown
+    fetched = await answered(europepmc, answer, {"source": "MED", "epmcId": "90000001"}, tool="fetch")
+    assert fetched["record"].get("doi") == shown
+
+
 async def test_what_is_asked_is_sent_as_asked(europepmc: Settings) -> None:
     asked: list[httpx.QueryParams] = []
 

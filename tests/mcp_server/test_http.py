@@ -407,3 +407,38 @@ def test_a_json_web_token_names_a_consumer_only_when_all_of_it_is_right(tmp_path
     policy = Policy(consumer=(consumer,), http=Http(jwt=checked))
     assert policy.of_subject("team") == consumer
     assert policy.of_subject("other") is None
+
+
+def test_a_server_lets_in_by_json_web_token_whom_its_policy_names(settings: Settings, tmp_path: Path) -> None:
+    import jwt
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    (tmp_path / "key.pem").write_bytes(public)
+    checked = Jwt(
+        issuer="https://id.example", audience="lit", public_key_file=tmp_path / "key.pem", algorithms=("ES256",)
+    )
+    policy = Policy(
+        consumer=(Consumer(name="team", tools=("search_pubmed",), subject="team-7"),), http=Http(jwt=checked)
+    )
+
+    def signed(subject: str, *, lasts_s: float = 300) -> str:
+        until = datetime.now(UTC) + timedelta(seconds=lasts_s)
+        claims = {"iss": checked.issuer, "aud": "lit", "sub": subject, "exp": until}
+        return jwt.encode(claims, key, algorithm="ES256")
+
+    with HttpServer(LiteratureServer(settings, policy, tmp_path / "mcp")) as server:
+        trial = Trial(server)
+        session = trial.session(signed("team-7"))
+        # Another token of the same subject may go on with its session.
+        listed = _message(
+            trial.post(_LIST, token=signed("team-7"), mcp_session_id=session, mcp_protocol_version="2025-06-18")
+        )
+        assert [tool["name"] for tool in listed["result"]["tools"]] == ["search_pubmed"]
+        for token in (signed("team-8"), signed("team"), signed("team-7", lasts_s=-5), signed("team-7")[:-4], "team-7"):
+            assert trial.post(token=token).status_code == 401
+        (tmp_path / "key.pem").unlink()
+        assert trial.post(token=signed("team-7")).status_code == 401
+        trial.http.close()
