@@ -344,8 +344,8 @@ class Desk:
             printed = render_text(replace_references(prose, foreign), self.shelf.registry, bibliography=not asked)
             if size(printed) > LONGEST_RENDERED:
                 raise InvalidInputError(
-                    f"The text is too long to be printed at once: {size(printed):,} bytes with its bibliography, at most "
-                    f"{LONGEST_RENDERED:,} fit.",
+                    f"The text is too long to be printed at once: {size(printed):,} bytes with its bibliography, and "
+                    f"at most {LONGEST_RENDERED:,} fit.",
                     recovery="Print it in parts.",
                 )
             parts.append(printed.strip())
