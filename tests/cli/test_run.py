@@ -65,7 +65,7 @@ def test_quiet_leaves_stderr_empty(cli: Run, server: SandboxServer) -> None:
 
 def test_the_options_reach_the_request(cli: Run, server: SandboxServer) -> None:
     done = cli(
-        *("run", QUESTION, "--json", "--sources", "pubmed", "--since", "2022", "--until", "2024-12"),
+        *("run", QUESTION, "--json", "--sources", "pubmed", "--since", "2018", "--until", "2024-12"),
         *("--max-articles", "2", "--languages", "eng", "--publication-types", "Randomized Controlled Trial"),
     )
     answer = done.document
@@ -73,7 +73,7 @@ def test_the_options_reach_the_request(cli: Run, server: SandboxServer) -> None:
     assert {record["source"] for record in answer["search_log"]} == {"pubmed"}
     assert len(answer["relevant_articles"]) == 2
     for article in answer["relevant_articles"]:
-        assert 2022 <= article["year"] <= 2024
+        assert 2018 <= article["year"] <= 2024
         assert "Randomized Controlled Trial" in article["publication_types"]
         assert article["languages"] == ["eng"]
 
