@@ -113,6 +113,31 @@ async def test_a_full_disk_ends_the_run_in_words_and_it_goes_on_when_there_is_ro
     assert model.requests <= before + 2
 
 
+def test_a_batch_that_finds_no_room_to_ask_says_so_and_goes_on_later(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings, questions, out = at(None), tmp_path / "q.jsonl", tmp_path / "out.jsonl"
+    rows = [f'{{"id": "{n}", "question": "{"Metformin? " * 100}"}}\n' for n in range(30)]
+    questions.write_text("".join(rows), encoding="utf-8")
+    read = read_questions(questions, Budget())
+    with open_book(settings) as book:
+        pages = (tmp_path / "runs.sqlite").stat().st_size // 4096
+        sa.event.listen(
+            book._engine,
+            "checkout",
+            lambda connection, *_: connection.execute(f"PRAGMA max_page_count={pages + 4}"),
+        )
+        full = Batch(book.client, "b", "q", read, Results(out), "short")
+        with pytest.raises(DatabaseError, match="database or disk is full"):
+            full.run(threading.Event(), every_s=0.01)
+    with open_book(settings) as book:
+        again = Batch(book.client, "b", "q", read, Results(out), "short")
+        again._open()
+        again._ask()
+        # What was asked before is joined, and nothing is asked twice.
+        assert 0 < len(full._asked) < len(again._asked) == len(book.lines()) == 30
+
+
 async def test_lost_connections_are_made_again(at: Callable[[str | None], Settings], postgres_url: str) -> None:
     def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         if len(messages) == 1:
