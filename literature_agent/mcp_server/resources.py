@@ -24,7 +24,7 @@ from mcp_types import (
 
 from literature_agent.mcp_server.desk import Desk
 from literature_agent.mcp_server.offers import Offer
-from literature_agent.mcp_server.replies import MOST_BYTES, MOST_HITS, bibliography, cut
+from literature_agent.mcp_server.replies import MOST_BYTES, MOST_HITS, bibliography, size
 from literature_agent.mcp_server.runs import output_of
 from literature_agent.mcp_server.shelf import StoredRun
 from literature_agent.prompts import load_prompt
@@ -36,6 +36,10 @@ from literature_agent.sources import Source
 SERVER = "literature://server"
 _URI = re.compile(r"(citation|run|guide|bibliography)://([A-Za-z0-9_,-]{1,600})/?")
 _LISTED = 20
+_LONGEST_TEXT = 2_000
+_REST_OF_ANSWER = (
+    "\n\n(Cut for length. Each work is a resource of its own, citation://KEY; `render_citations` prints them.)\n"
+)
 _PERSON = Annotations(audience=["user"])
 
 TEMPLATES = (
@@ -152,7 +156,7 @@ class Library:
             work = desk.shelf.registry.find(reference)
             if work is not None:
                 document = work.model_dump_json(exclude_none=True, indent=1)
-                return document if len(document) <= MOST_BYTES else _shortened(work.model_dump(mode="json"))
+                return document if size(document) <= MOST_BYTES else _shortened(work.model_dump(mode="json"))
         if desk.shelf.was_evicted(reference):
             days = desk.consumer.retention_days
             raise MCPError(
@@ -168,7 +172,11 @@ class Library:
         output = output_of(run) if isinstance(run, StoredRun) else None
         if output is None:
             raise _unknown(uri)
-        return cut(render_answer_markdown(output.attach(desk.shelf.registry)), MOST_BYTES)
+        page = render_answer_markdown(output.attach(desk.shelf.registry))
+        if size(page) <= MOST_BYTES:
+            return page
+        lines = page.encode()[: MOST_BYTES - size(_REST_OF_ANSWER)].decode("utf-8", "ignore").rpartition("\n")[0]
+        return lines + _REST_OF_ANSWER
 
     def _about(self, desk: Desk, offers: Sequence[Offer]) -> dict[str, Any]:
         consumer = desk.consumer
@@ -204,11 +212,17 @@ def _unknown(uri: str) -> MCPError:
 
 
 def _shortened(document: dict[str, Any]) -> str:
-    """A record too long for one reply, without the lists that make it so."""
-    for name in ("cited_works", "sections", "tables", "figures", "locations", "mesh_headings", "authors"):
-        if document.get(name):
-            document[name] = f"left out for length ({len(document[name])} entries)"
-            text = json.dumps(document, ensure_ascii=False, indent=1)
-            if len(text) <= MOST_BYTES:
-                return text
-    return cut(json.dumps(document, ensure_ascii=False), MOST_BYTES)
+    """A record too long for one reply, without what makes it so: the longest members first, what identifies it never.
+    It stays JSON."""
+    longest = sorted(document, key=lambda name: size(json.dumps(document[name], ensure_ascii=False)), reverse=True)
+    text = ""
+    for name in longest:
+        value = document[name]
+        if isinstance(value, str):
+            document[name] = value[:_LONGEST_TEXT] + "… (left out for length)" if len(value) > _LONGEST_TEXT else value
+        elif value:
+            document[name] = f"left out for length ({len(value)} entries)" if hasattr(value, "__len__") else value
+        text = json.dumps({name: value for name, value in document.items() if value is not None}, ensure_ascii=False)
+        if size(text) <= MOST_BYTES:
+            break
+    return text

@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 from literature_agent.mcp_server import LiteratureServer, Policy
 from literature_agent.mcp_server.policy import hash_token
 from literature_agent.settings import Settings
+from literature_agent.testing import scripted_model
 from tests.mcp_server.conftest import TOKENS, HttpServer, all_tools
 
 Command = Callable[..., StdioServerParameters]
@@ -67,13 +68,19 @@ def tarpit() -> Iterator[Tarpit]:
     held.close()
 
 
+HEADERS = {"Authorization": f"Bearer {TOKENS['one']}"}
+
+
+def http_server_at(settings: Settings, folder: Path) -> HttpServer:
+    policy = Policy(consumer=(all_tools("one", token_sha256=hash_token(TOKENS["one"])),))
+    return HttpServer(LiteratureServer(settings, policy, folder))
+
+
 @asynccontextmanager
 async def over_http(settings: Settings, folder: Path, mode: str) -> AsyncIterator[Client]:
-    policy = Policy(consumer=(all_tools("one", token_sha256=hash_token(TOKENS["one"])),))
-    with HttpServer(LiteratureServer(settings, policy, folder)) as server:
-        headers = {"Authorization": f"Bearer {TOKENS['one']}"}
+    with http_server_at(settings, folder) as server:
         async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            httpx2.AsyncClient(headers=HEADERS, timeout=30) as http,
             Client(streamable_http_client(server.url, http_client=http), mode=mode) as client,
         ):
             yield client
@@ -111,3 +118,23 @@ async def test_the_service_sees_the_connection_closed(
         # Nothing is asked again, and the server goes on.
         assert not await asyncio.to_thread(tarpit.asked.acquire, timeout=0.5)
         assert [each.name for each in (await client.list_tools()).tools if each.name == tool] == [tool]
+
+
+async def test_an_agent_of_pydantic_ai_that_is_cancelled_ends_its_call_too(
+    tarpit: Tarpit, settings: Settings, tmp_path: Path
+) -> None:
+    from fastmcp.client.transports import StreamableHttpTransport
+    from pydantic_ai import Agent
+    from pydantic_ai.mcp import MCPToolset
+
+    stuck = settings.model_copy(update={"ncbi_base_url": tarpit.url})
+    with http_server_at(stuck, tmp_path / "mcp") as server:
+        model = scripted_model([("search_pubmed", {"query": "metformin"})], lambda seen: "done")
+        agent = Agent(model, toolsets=[MCPToolset(StreamableHttpTransport(server.url, headers=HEADERS))])
+        async with agent:
+            run = asyncio.create_task(agent.run("Metformin?"))
+            assert await asyncio.to_thread(tarpit.asked.acquire, timeout=30)
+            run.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await run
+            assert await asyncio.to_thread(tarpit.closed.acquire, timeout=5)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from mcp import Client, MCPError
 
-from literature_agent.artifacts import PubMedArticle
+from literature_agent.artifacts import Author, CitedWork, DetailedArticle, Grant, PubMedArticle
 from literature_agent.mcp_server.policy import STDIO, Consumer
+from literature_agent.mcp_server.replies import MOST_BYTES
 from literature_agent.mcp_server.shelf import Shelf
 from literature_agent.registry import Reference
 from tests.mcp_server.conftest import Connect, page_of, text_of
@@ -133,6 +135,47 @@ async def test_a_prompt_that_can_t_be_filled_is_a_typed_error(
 
 def article(number: int) -> PubMedArticle:
     return PubMedArticle(pmid=f"9000{number:04}", title=f"Invented paper {number}", doi=f"10.5555/kept.{number}")
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"cited_works": [CitedWork(citation=f"Invented reference {number}") for number in range(2_000)]},
+        {"abstract_text": "словo " * 10_000},
+        {"authors": [Author(family=f"Invented{number}", given="日本" * 10) for number in range(1_500)]},
+        {"abstract_text": "x" * 60_000, "title": "y" * 60_000, "grants": [Grant(grant_id="1", agency="z" * 60_000)]},
+    ],
+    ids=["references", "abstract", "authors", "everything"],
+)
+async def test_a_record_too_long_for_a_reply_is_shortened_and_stays_json(
+    connect: Connect, tmp_path: Path, members: dict[str, Any]
+) -> None:
+    shelf = Shelf(tmp_path / "mcp", STDIO, retention_days=30)
+    record = DetailedArticle(**{"pmid": "90000001", "doi": "10.5555/long", "title": "Invented", **members})
+    reference = str(shelf.registry.hold(record))
+    shelf.note_shown([reference], datetime.now(UTC))
+    shelf.close()
+    async with connect() as client:
+        page = page_of(await client.read_resource(f"citation://{reference[-11:-1]}"))
+    assert len(page.encode()) <= MOST_BYTES
+    shown = json.loads(page)
+    assert (shown["pmid"], shown["doi"], shown["reference"]) == ("90000001", "10.5555/long", reference)
+    assert "left out for length" in page
+
+
+async def test_an_answer_too_long_for_a_reply_says_where_the_rest_is(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with connect() as client:
+        answer = await client.call_tool("literature_aggregator", {"question": "Does metformin slow cognitive decline?"})
+        uri = f"run://{answer.structured_content['run_id']}"
+        whole = page_of(await client.read_resource(uri))
+        monkeypatch.setattr("literature_agent.mcp_server.resources.MOST_BYTES", 1_000)
+        short = page_of(await client.read_resource(uri))
+    assert len(short.encode()) <= 1_000 < len(whole)
+    kept, _, said = short.partition("\n\n(Cut for length.")
+    assert whole.startswith(kept)
+    assert "citation://KEY" in said
 
 
 def test_what_is_shown_again_is_kept_and_what_is_not_goes(tmp_path: Path) -> None:
