@@ -49,10 +49,22 @@ class Author(Record):
     @property
     def display(self) -> str:
         """`Family INITIALS Suffix`, or the group's name."""
-        if self.collective:
-            return self.collective
-        initials = self.initials or "".join(part[0] for part in (self.given or "").replace("-", " ").split())
-        return " ".join(part for part in (self.family, initials, self.suffix) if part)
+        return display_name(self.family, self.given, self.initials, self.suffix, self.collective)
+
+
+def display_name(
+    family: str | None = None,
+    given: str | None = None,
+    initials: str | None = None,
+    suffix: str | None = None,
+    collective: str | None = None,
+) -> str:
+    """`Family INITIALS Suffix`, or the group's name; initials are taken from the given names where none are stated."""
+    if collective:
+        return collective
+    if not initials and given:
+        initials = "".join(part[0] for part in given.replace("-", " ").split())
+    return " ".join(part for part in (family, initials, suffix) if part)
 
 
 class AbstractSection(Record):

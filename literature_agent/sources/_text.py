@@ -61,15 +61,15 @@ def clean_text(text: str) -> str:
 
     Superscripts are written as `superscript` does.
     """
-    # Most strings of a record: printable, so without controls and any white space but U+0020.
-    if "<" not in text and "&" not in text and text.isprintable():
-        return " ".join(text.split()) if "  " in text else text.strip()
     if "<" in text:
         text = _strip_tags(text)
     if "&" in text:
         text = _ENTITY.sub(_decode, text)
         if "<" in text:
             text = _strip_tags(text)
+    # Most strings of a record: printable, so without controls and any white space but U+0020.
+    if text.isprintable():
+        return " ".join(text.split()) if "  " in text else text.strip()
     return " ".join(_UNSEEN.sub("", text).split())
 
 

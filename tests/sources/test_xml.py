@@ -170,5 +170,28 @@ def test_elements_are_found_by_local_name() -> None:
     assert [node.tag for node in root.iter("r", "b")] == ["r", "b", "b"]
 
 
+@pytest.mark.parametrize(
+    ("inner", "line"),
+    [
+        ("one two", "one two"),
+        (" one  two ", "one two"),
+        ("one\ntwo", "one two"),
+        ("one\ttwo", "one two"),
+        ("one&#13;two", "one two"),
+        ("one &amp;amp; two", "one & two"),
+        ("on&#127;e two", "one two"),
+        ("one tw&#xAD;o", "one two"),
+        ("P &lt; 0.05 &amp;amp; more", "P < 0.05 & more"),
+        ("&lt;i&gt;one&lt;/i&gt; two", "one two"),
+        ("one \u2013  two\u00a0three", "one \u2013 two three"),
+        ("al&amp;#xAD;pha \u2013 beta", "alpha \u2013 beta"),
+    ],
+)
+def test_a_leaf_is_cleaned_like_any_text(inner: str, line: str) -> None:
+    """Plain ASCII takes a short way, which must leave nothing unclean."""
+    assert text(inner) == line
+    assert text(f"{inner}<!-- mark -->") == line
+
+
 def test_text_of_nothing_is_empty() -> None:
     assert text_of(None) == ""

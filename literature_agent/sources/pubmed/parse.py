@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from literature_agent.artifacts import Author, DetailedArticle, article_url, first_author_of
+from literature_agent.artifacts import DetailedArticle, article_url, display_name
 from literature_agent.errors import SourceError, source_error
 from literature_agent.ids import normalise_doi, normalise_pmcid, normalise_pmid
 from literature_agent.sources._text import clean_text, date_of_parts, one_line, printed_date
@@ -65,8 +65,8 @@ def _record(node: etree._Element) -> DetailedArticle:
     doi, pmcid, pmid = fields.get("doi"), fields.get("pmcid"), fields["pmid"]
     fields["url"] = article_url(doi=doi, pmid=pmid)
     fields["language"] = next(iter(fields.get("languages", ())), None)
-    named = next((a for a in fields.get("authors", ()) if a.get("family") or a.get("collective")), None)
-    fields["first_author"] = first_author_of([Author.model_construct(**named)]) if named else None
+    named = next((a for a in fields.get("authors", ()) if "family" in a or "collective" in a), None)
+    fields["first_author"] = display_name(**{part: named.get(part) for part in _NAME_PARTS}) if named else None
     if pmcid:
         fields.setdefault("related", []).append({"relation": "pmc_copy", "pmcid": pmcid})
     return DetailedArticle.model_validate(fields, by_alias=False, by_name=True)
@@ -216,15 +216,16 @@ def _authors(author_list: etree._Element) -> list[Fields]:
     fields: Fields = {}
     for part in author_list.iter(*_AUTHOR_TAGS):
         tag = part.tag
-        if tag == "Author":
+        if name := _AUTHOR_PARTS.get(tag):
+            if text := text_of(part):
+                fields[name] = text
+        elif tag == "Author":
             fields = {}
             # `N` marks an old spelling, kept by NLM beside the corrected one.
             if part.get("ValidYN", "Y") == "Y":
                 authors.append(fields)
         elif not (text := text_of(part)):
             continue
-        elif tag in _AUTHOR_PARTS:
-            fields[_AUTHOR_PARTS[tag]] = text
         elif tag == "Affiliation":
             if "affiliations" in fields:
                 fields["affiliations"].append(text)
@@ -242,6 +243,7 @@ _AUTHOR_PARTS: dict[str, str] = {
     "Suffix": "suffix",
     "CollectiveName": "collective",
 }
+_NAME_PARTS = tuple(_AUTHOR_PARTS.values())
 _AUTHOR_TAGS = ("Author", "Identifier", "Affiliation", *_AUTHOR_PARTS)
 
 
