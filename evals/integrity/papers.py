@@ -57,9 +57,20 @@ def read_papers(folder: Path) -> list[Paper]:
 def plain(text: str) -> str:
     """For comparing words: no markup, one form of each character, single blanks, no unseen characters."""
     bare = re.sub(r"</?[a-zA-Z][^<>]{0,60}>", "", text)
-    kept = (c for c in unicodedata.normalize("NFKC", bare) if unicodedata.category(c) != "Cf")
-    folded = "".join("'" if c in '‘’“”"′″`´' else "-" if c in "‐‑‒–—−" else c for c in kept)
-    return " ".join(folded.split())
+    return " ".join(unicodedata.normalize("NFKC", bare).translate(_FORMS).split())
+
+
+class _Forms(dict[int, str]):
+    """One form of each character, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        unseen = unicodedata.category(c) == "Cf"
+        form = "" if unseen else "'" if c in '‘’“”"′″`´' else "-" if c in "‐‑‒–—−" else c
+        return self.setdefault(code, form)
+
+
+_FORMS = _Forms()
 
 
 _CYRILLIC = str.maketrans("АВЕКМНОРСТХ", "ABEKMHOPCTX")
