@@ -313,11 +313,11 @@ class Custody:
             got = await self.ask(source.fetch_tool, tuple[FetchResult, ...], lambda: self._fetched(source, asked))
             await my_turn()
             if got.error is not None:
-                count = sum(len(ids) for _, ids in asked)
+                (failing, ids), *_ = asked  # of several each says in its result what it could not do
                 self.ledger.record_fetch(
-                    call.id, call.turn, call.index, source=source.name, asked=count, error=got.error
+                    call.id, call.turn, call.index, source=failing.name, asked=len(ids), error=got.error
                 )
-                return self.refusal(f"{source.fetch_tool} | failed", got.error)
+                return self.refusal(f"{failing.fetch_tool} | failed", got.error)
             results = got.result or ()
             asked += self._second_round(source, asked, results)
             return self._fetch_shown(source, asked, results, refused, call)

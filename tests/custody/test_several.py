@@ -282,6 +282,9 @@ async def test_a_source_that_fails_beside_another_costs_its_own_records_alone(
     found = await gate.call("search_clinicaltrials", query="metformin")
     trial = REFERENCE.findall(found.text.partition("<papers")[2])[0]
     sandbox.faults.set("clinicaltrials", "server_error")
+    alone = await gate.call("fetch_pubmed", references=[trial])
+    assert (alone.outcome, alone.text.partition("\n")[0]) == ("fact", "fetch_clinicaltrial | failed")
+    assert gate.ledger.entries[-1].source == "clinicaltrials"
     both = await gate.call("fetch_pubmed", references=[paper, trial])
     assert both.outcome == "ok"
     assert "Fetched 1 of 2" in both.text
