@@ -165,10 +165,14 @@ _NUMBER = re.compile(r"10\.\d{4}|(?:pmc|nct|rctn|ppr|nbk)\s?-?\d")
 
 def _may_hold_identifiers(text: str) -> bool:
     # As `re.IGNORECASE` reads letters: the dotless i is an i.
-    folded = text.casefold().replace("ı", "i")
-    if any(word in folded for word in _LITERAL):
-        return True
-    return any(word in folded for word in _NUMBERED) and _NUMBER.search(folded) is not None
+    folded = text.lower() if text.isascii() else text.casefold().replace("ı", "i")
+    for word in _LITERAL:
+        if word in folded:
+            return True
+    for word in _NUMBERED:
+        if word in folded:
+            return _NUMBER.search(folded) is not None
+    return False
 
 
 def find_identifiers(text: str) -> Iterator[FoundIdentifier]:

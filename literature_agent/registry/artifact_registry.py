@@ -216,9 +216,7 @@ class ArtifactRegistry:
         """All copies of the work as their sources gave them, best first, `reference` set; empty if unknown."""
         with self.store.reading():
             work = self._find_work(reference)
-            if work is None:
-                return ()
-            return tuple(copy.model_copy(update={"reference": str(work.reference)}) for copy in work.ranked)
+            return () if work is None else work.named_copies
 
     def is_open(self, reference: Reference | str) -> bool | None:
         """Whether a full text of the work can be read, by what any of its copies says; None where none does."""

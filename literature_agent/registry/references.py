@@ -78,8 +78,11 @@ def key_of(identity: str, *, round: int = 0) -> str:
     # The salt of round 0 is all zeros, which is BLAKE2b without a salt.
     digest = blake2b(identity.encode(), digest_size=8, salt=round.to_bytes(8, "big")).digest()
     number = int.from_bytes(digest, "big") >> 19
-    body = "".join([ALPHABET[number >> shift & 31] for shift in range(40, -1, -5)])
+    body = "".join([ALPHABET[number >> shift & 31] for shift in _SHIFTS])
     return body + _LAST[_sum(body)]
+
+
+_SHIFTS = tuple(range(40, -1, -5))
 
 
 @dataclass(frozen=True, slots=True, order=True)

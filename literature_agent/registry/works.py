@@ -78,6 +78,11 @@ class Work(Record):
         registry."""
         return self.copies if len(self.copies) == 1 else tuple(sorted(self.copies, key=_rank))
 
+    @cached_property
+    def named_copies(self) -> tuple[CitationArtifact, ...]:
+        """`ranked`, with `reference` set."""
+        return tuple(copy.model_copy(update={"reference": str(self.reference)}) for copy in self.ranked)
+
     @property
     def is_notice(self) -> bool:
         # Not `any`: a source that gives a notice the paper's identifiers must not turn the paper into one.
