@@ -13,6 +13,11 @@ QUOTED_WORDS = 5
 ATTRIBUTED_WORDS = 3
 """So few are a quote where somebody is said to have said them."""
 
+# Marks that open and close differently may hold others.
+_PAIRED = re.compile(
+    r"“([^“”]{12,4000})”|„([^„“”]{12,1500})[“”]|«(?!\s?artifact)([^«»]{12,1500})»|‘((?:[^‘’]|’(?=\w)){12,1500})’(?!\w)"
+    r"|(?<!\w)\"([^\"]{12,1500})\"(?!\w)"
+)
 # Folding has made `"` and `'` of most marks, and one character of each reference. Inches and apostrophes open nothing.
 _QUOTED = re.compile(
     r"(?<!\w)\"\s?(?P<double>[^\"]{12,4000}?)\s?\"(?!\w)"
@@ -35,10 +40,18 @@ _SAID_BEHIND = re.compile(rf"[,.]?\s?(?:\w+\s){{0,2}}{_SAID}", re.I)
 def quotations(sentence: str) -> Iterator[str]:
     """The quoted words of `sentence`, as they are written there, left to right for each kind of mark."""
     folded = fold(sentence)
+    paired = [match.span() for match in _PAIRED.finditer(sentence)]
+    for start, end in paired:
+        words = sentence[start + 1 : end - 1].strip()
+        said = _is_said(sentence[max(0, start - 30) : start], sentence[end : end + 40])
+        if len(plain_words(words)) >= (ATTRIBUTED_WORDS if said else QUOTED_WORDS):
+            yield words
     for match in _QUOTED.finditer(folded.text):
         name = match.lastgroup
         assert name is not None
         start, end = folded.span(match.start(name), match.end(name))
+        if any(first <= start and end <= last for first, last in paired):
+            continue
         words = sentence[start:end].strip()
         before, behind = folded.text[max(0, match.start() - 30) : match.start()], folded.text[match.end() :][:40]
         if len(plain_words(words)) >= (ATTRIBUTED_WORDS if _is_said(before, behind) else QUOTED_WORDS):

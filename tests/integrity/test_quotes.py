@@ -140,6 +140,17 @@ def test_words_in_any_quotation_marks_are_quotes(marks: str, world: World) -> No
     )
 
 
+@pytest.mark.parametrize("marks", ["“{}”", "„{}“", "« {} »", "‹{}›", "「{}」", "‘{}’"])
+def test_quotation_marks_within_a_quote_do_not_end_it(marks: str, world: World) -> None:
+    reference = world.show(paper(1))
+    words = 'The answer "metformin cures" is true of all adults'
+    problems = review(draft(f"The authors write {marks.format(words)} {reference}."), world.desk)
+    assert [problem.text for problem in problems] == [words]
+    turned = words.replace('"metformin cures"', "“metformin cures”")
+    problems = review(draft(f'The authors write "{turned}" {reference}.'), world.desk)
+    assert [problem.text for problem in problems] == [turned]
+
+
 @pytest.mark.parametrize(
     "said", ["write “{}”", "conclude: ‘{}’", 'state that "{}"', "In their words, “{}”", "“{}”, they report"]
 )
