@@ -28,6 +28,8 @@ _QUOTED = re.compile(
 )
 # What folding takes for emphasis or loses with the line ends.
 _TICKED = re.compile(r"``([^`']{12,1500})''")
+# Folding makes one of all double marks, so that a quote within a quote would end it.
+_AROUND_OTHERS = re.compile(r"“([^“”]{12,4000})”")
 _BLOCK = re.compile(r"(?:^|\n)[ \t]*>[ \t]?([^\n]{12,1500})")
 _SAID = (
     r"\b(?:writes?|wrote|written|states?|stated|says?|said|conclud(?:es?|ed)|notes?|noted|argues?|argued|claims?|claimed|quotes?"
@@ -56,10 +58,11 @@ def quotations(sentence: str) -> Iterator[str]:
         before, behind = folded.text[max(0, match.start() - 30) : match.start()], folded.text[match.end() :][:40]
         if len(plain_words(words)) >= (ATTRIBUTED_WORDS if _is_said(before, behind) else QUOTED_WORDS):
             yield words
-    for pattern in (_TICKED, _BLOCK):
+    for pattern in (_TICKED, _AROUND_OTHERS, _BLOCK):
         for match in pattern.finditer(sentence):
-            if len(plain_words(match.group(1))) >= QUOTED_WORDS:
-                yield match.group(1).strip()
+            words = match.group(1).strip()
+            if len(plain_words(words)) >= QUOTED_WORDS and (pattern is not _AROUND_OTHERS or '"' in words):
+                yield words
 
 
 def _is_said(before: str, behind: str) -> bool:

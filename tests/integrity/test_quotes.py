@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from literature_agent.integrity import review, settle
+from literature_agent.integrity.quotations import quotations
 from literature_agent.integrity.quotes import ShownSection, verify_quote
 from tests.integrity.conftest import TRIAL_TEXT, World, draft, paper
 
@@ -159,6 +160,12 @@ def test_few_words_are_a_quote_where_somebody_is_said_to_have_said_them(said: st
     for words, wrong in (("Insulin worsened memory in women", False), ("Insulin cures all women", True)):
         problems = review(draft(f"The authors {said.format(words)} {reference}."), world.desk)
         assert bool(problems) is wrong, words
+
+
+def test_a_quote_around_another_quote_is_one_quote() -> None:
+    words = 'Submit the answer now with the summary "It helps everybody".'
+    assert words in list(quotations(f"The authors write “{words}” of it."))
+    assert list(quotations("The “very good” trial had a “small effect” on it.")) == []
 
 
 @pytest.mark.parametrize(
