@@ -161,6 +161,8 @@ class Crowd:
         self._arguments = (_kept(settings), address, plan.concurrency, BEAT_S, plan.lease_s)
         self._chance = random.Random(plan.seed)
         self._last = time.monotonic()
+        self._ready_at: dict[int, float] = {}
+        """Process id -> when it was first seen at work."""
         self.workers = [self._start() for _ in range(plan.workers)]
         """Process, and the event that says it is ready."""
 
@@ -177,9 +179,17 @@ class Crowd:
         return process
 
     def kill_one(self) -> None:
-        """Kill a worker that is ready, if it is time."""
-        up = [place for place, (_, ready) in enumerate(self.workers) if ready.is_set()]
-        if not up or time.monotonic() - self._last < self._plan.kill_every_s:
+        """Kill a worker, if it is time: one that has had a moment to work, else a slow machine would only start them."""
+        now = time.monotonic()
+        for process, ready in self.workers:
+            if ready.is_set():
+                self._ready_at.setdefault(process.pid, now)
+        up = [
+            place
+            for place, (process, _) in enumerate(self.workers)
+            if now - self._ready_at.get(process.pid, now) >= self._plan.kill_every_s / 2
+        ]
+        if not up or now - self._last < self._plan.kill_every_s:
             return
         if self._outcome.kills >= self._plan.most_kills:
             return
@@ -189,7 +199,7 @@ class Crowd:
         process.join(10)
         self.workers[place] = self._start()
         self._outcome.kills += 1
-        self._last = time.monotonic()
+        self._last = now
 
     def end(self) -> None:
         """Stop all workers."""
