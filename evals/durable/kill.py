@@ -179,7 +179,7 @@ class Crowd:
         return process
 
     def kill_one(self) -> None:
-        """Kill a worker, if it is time: one that has had a moment to work, else a slow machine would only start them."""
+        """Kill a worker, if it is time: one that had a moment to work, else a slow machine would only start them."""
         now = time.monotonic()
         for process, ready in self.workers:
             if ready.is_set():
