@@ -85,10 +85,12 @@ class RecordedRun(_Kept):
             InvalidInputError: the first difference, by name.
         """
         asked = scrubbed(request, settings)
+        # Sources may have been chosen for the question or for all questions.
+        recorded = self.request.model_copy(update={"sources": self.request.sources or self.sources})
         pairs: list[tuple[str, Any, Any]] = [
-            (name, getattr(self.request, name), getattr(asked, name))
+            (name, getattr(recorded, name), getattr(asked, name))
             for name in AggregationRequest.model_fields
-            if name in request.model_fields_set
+            if name in request.model_fields_set and not (name == "sources" and asked.sources is None)
         ]
         given = set() if budget is None else budget.model_fields_set
         pairs += [(name, getattr(self.budget, name), getattr(budget, name)) for name in sorted(given)]

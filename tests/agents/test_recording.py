@@ -112,9 +112,12 @@ async def test_a_replay_is_the_same_to_the_byte_without_network_key_or_model(
         ({"budget": Budget(max_requests=3)}, "max_requests='30'"),
         ({"model": "openai:gpt-5"}, "model='function:scripted'"),
         ({"question": "Another one?"}, "question="),
+        ({"sources": ["pubmed"]}, "sources='pubmed, europepmc'"),
     ):
         with pytest.raises(InvalidInputError, match=said):
             await replay(**option)
+    # The same sources, though now they are those of the question.
+    assert parts(await replay(sources=["pubmed", "europepmc"])) == parts(then)
 
     # Untrusted: an answer of the model that is none, and a run that is none.
     path = next((tmp_path / "r").glob("model-*"))
