@@ -41,6 +41,7 @@ _MOST_AUTHORS = 10
 _SHORT_TITLE = 80
 _LONGEST_MEMBER = 300
 _FIRST_OF_A_LIST = 20
+_NEVER_CUT = frozenset({"source", "epmcId", "pmid", "pmcId", "doi", "epmcUrl", "abstractSnippet"})
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _SOURCES = ["MED", "PMC", "PPR", "PAT", "AGR"]
 
@@ -414,37 +415,38 @@ def _record_text(document: Mapping[str, Any]) -> str:
 
 
 def _fit_search(document: dict[str, Any], notices: list[str]) -> None:
-    """Make the page fit, as gently as can be: shorter lists of authors, then no snippets from the end on, then every
-    text short. All hits stay, for the next cursor continues behind them. Writes the notice."""
+    """Make the page fit, as gently as can be: shorter lists of authors, then no abstracts from the end on, then short
+    titles. All hits stay, for the next cursor continues behind them. Writes the notice."""
     hits: list[dict[str, Any]] = document["hits"]
 
-    def fits(*more: str) -> bool:
+    def excess(*more: str) -> int:
         said = [*notices, *more]
         if said:
             document["notice"] = " ".join(said)
-        return size(_search_text(document)) + size(compact(document)) <= MOST_BYTES
+        return size(_search_text(document)) + size(compact(document)) - MOST_BYTES
 
-    if fits():
+    if excess() <= 0:
         return
     for hit in hits:
         _shorten_authors(hit)
+        _shorten_texts(hit, _LONGEST_MEMBER)
     note = f"Only the first {_MOST_AUTHORS} authors of each record are named, for length."
-    if fits(note):
+    if excess(note) <= 0:
         return
+    left_out = (
+        f"For length only the first {_MOST_AUTHORS} authors of each record are named, and abstracts are left out from "
+        "hit {} on: ask with a smaller pageSize, or fetch."
+    )
+    over = excess(left_out)
     for number, hit in reversed(list(enumerate(hits, 1))):
         if "abstractSnippet" in hit:
-            del hit["abstractSnippet"], hit["abstractTruncated"]
-            note = (
-                f"For length only the first {_MOST_AUTHORS} authors of each record are named, and abstracts are left "
-                f"out from hit {number} on: ask with a smaller pageSize, or fetch."
-            )
-            if fits(note):
+            over -= size(compact({name: hit.pop(name) for name in ("abstractSnippet", "abstractTruncated")}))
+            note = left_out.format(number)
+            if over <= 0 and excess(note) <= 0:
                 return
-    for longest in (_LONGEST_MEMBER, _SHORT_TITLE):
-        for hit in hits:
-            _shorten_texts(hit, longest)
-        if fits(note):
-            return
+    for hit in hits:
+        _shorten_texts(hit, _SHORT_TITLE)
+    excess(note)
 
 
 def _fit_record(document: dict[str, Any]) -> None:
@@ -478,10 +480,12 @@ def _shorten_lists(members: dict[str, Any]) -> None:
 
 
 def _shorten_texts(members: dict[str, Any], longest: int) -> None:
+    if len(members.get("doi", "")) > _LONGEST_MEMBER:
+        del members["doi"]  # a part of it would be another one
     for name, value in members.items():
         if isinstance(value, list):
             members[name] = [item[:longest] for item in value]
-        elif isinstance(value, str) and len(value) > longest and name not in ("source", "epmcId", "epmcUrl"):
+        elif isinstance(value, str) and len(value) > longest and name not in _NEVER_CUT:
             members[name] = value[:longest] + "…"
 
 

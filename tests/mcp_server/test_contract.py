@@ -237,7 +237,7 @@ AUTHORS = ", ".join(f"Invented{number} A" for number in range(3000))
     [
         {"abstractText": LONG},
         {"abstractText": LONG, "authorString": AUTHORS[:6000]},
-        {"abstractText": LONG * 50, "authorString": AUTHORS, "title": LONG * 50},
+        {"abstractText": LONG * 2, "authorString": AUTHORS[:9000], "title": LONG * 8},
     ],
     ids=["abstracts", "authors", "everything"],
 )
