@@ -16,7 +16,7 @@ from pydantic_ai import CancellationToken
 from literature_agent.agents.aggregator import LiteratureAggregator
 from literature_agent.agents.recording import RecordedRun, ScriptedModel, recorded_run
 from literature_agent.artifacts import Artifact, CitationArtifact, CorrectionStatus, Record
-from literature_agent.custody import Observer, identifier_of
+from literature_agent.custody import Observer, identifier_for
 from literature_agent.errors import LiteratureError
 from literature_agent.ledger import SearchRecord
 from literature_agent.outputs import LiteratureAggregationOutput
@@ -161,7 +161,7 @@ async def _fetched(
             wanted = {
                 identifier: str(reference)
                 for reference in lost
-                if (identifier := _identifier_for(source, held, reference)) is not None
+                if (identifier := identifier_for(source, held.copies(reference))) is not None
             }
             if not wanted:
                 continue
@@ -176,12 +176,6 @@ async def _fetched(
     # One source's "not found" says nothing while another that may have the record did not answer.
     fetched.missing -= failed
     return fetched
-
-
-def _identifier_for(source: Source, held: ArtifactRegistry, reference: Reference) -> str | None:
-    copies = held.copies(reference)
-    found = (identifier_of(copy, kind) for kind in source.fetches for copy in copies)
-    return next((identifier for identifier in found if identifier is not None), None)
 
 
 def _same(held: ArtifactRegistry, reference: Reference | str, other: ArtifactRegistry) -> CitationArtifact | None:

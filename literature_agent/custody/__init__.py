@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps
 from literature_agent.custody.events import Event, EventKind, Observer
-from literature_agent.custody.gate import READ_TOOL, Custody, identifier_of
+from literature_agent.custody.fetching import identifier_for
+from literature_agent.custody.gate import READ_TOOL, Custody
 
 __all__ = [
     "READ_TOOL",
@@ -17,5 +18,5 @@ __all__ = [
     "Observer",
     "Shown",
     "Steps",
-    "identifier_of",
+    "identifier_for",
 ]

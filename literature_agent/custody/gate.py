@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeVar, cast
 
-from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps, outcome_of, request_limits, search_key
 from literature_agent.custody.events import Event, Observer
+from literature_agent.custody.fetching import fetch
 from literature_agent.custody.several import SEVERAL
 from literature_agent.errors import InvalidInputError, LiteratureError, counted, source_error
 from literature_agent.federation import ids_of_records, read_full_text, sections_named
@@ -63,14 +63,15 @@ class Custody:
     asked: dict[str, str] = field(default_factory=dict, init=False)
     """Key of a search -> its id."""
     desk: Desk = field(init=False)
-    _tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
+    tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
+    """Name of a source of the run -> its tools."""
     _tail: asyncio.Event | None = field(default=None, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
     _told: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
         self.desk = Desk(self.registry, self.ledger, self.request.question)
-        self._tools = {source.name: source.build(self.transport) for source in self.sources}
+        self.tools = {source.name: source.build(self.transport) for source in self.sources}
 
     # --- what the doors call ---
 
@@ -99,7 +100,7 @@ class Custody:
             if tool == source.search_tool:
                 return await self._search(source, dict(arguments), call, origin="planned")
             if tool == source.fetch_tool:
-                return await self._fetch(source, arguments["references"], call)
+                return await fetch(self, source, arguments["references"], call)
         raise KeyError(tool)
 
     async def given(self, source_name: str, query: str, number: int) -> str:
@@ -114,7 +115,7 @@ class Custody:
     async def resolve(self, source: Source, values: Sequence[str]) -> tuple[str, LiteratureError | None]:
         """Fetch records by identifier, for code at the door: hold, log and show them, and give their view."""
         call_id = self.ledger.next_call_id("door")
-        asked = await self.ask(source.fetch_tool, FetchResult, lambda: self._tools[source.name].fetch(list(values)))
+        asked = await self.ask(source.fetch_tool, FetchResult, lambda: self.tools[source.name].fetch(list(values)))
         result, error = asked.result, asked.error
         if error is not None or result is None:
             self.ledger.record_fetch(call_id, source=source.name, asked=len(values), error=error)
@@ -198,7 +199,7 @@ class Custody:
                 asked = await self.ask(
                     source.search_tool,
                     SearchResult,
-                    lambda: self._tools[source.name].search(**{**arguments, **filters}),
+                    lambda: self.tools[source.name].search(**{**arguments, **filters}),
                     search_id,
                 )
             await my_turn()
@@ -293,191 +294,6 @@ class Custody:
             )
         )
 
-    # --- fetch ---
-
-    async def _fetch(self, source: Source, written: Sequence[str], call: Call) -> Shown:
-        wanted, elsewhere, problems = self._identifiers(source, written)
-        asked = [(source, wanted)] if wanted else []
-        refused: list[tuple[str, str]] = []
-        for reference in elsewhere:
-            other = self._other_source(source, reference)
-            if other is not None and self.reroutes:
-                _add(asked, *other, reference)
-            else:
-                advice = f"use {other[0].fetch_tool}." if other else "no source of this run can fetch it."
-                refused.append((reference, f"no record in {source.label}; {advice}"))
-        if problems or not asked:
-            no_record = [f"{reference}: {why}" for reference, why in refused]
-            return Shown("correction", "\n".join([*problems, *no_record]))
-        async with self.in_order() as my_turn:
-            got = await self.ask(source.fetch_tool, tuple[FetchResult, ...], lambda: self._fetched(source, asked))
-            await my_turn()
-            if got.error is not None:
-                (failing, ids), *_ = asked  # of several each says in its result what it could not do
-                self.ledger.record_fetch(
-                    call.id, call.turn, call.index, source=failing.name, asked=len(ids), error=got.error
-                )
-                return self.refusal(f"{failing.fetch_tool} | failed", got.error)
-            results = got.result or ()
-            asked += self._second_round(source, asked, results)
-            return self._fetch_shown(source, asked, results, refused, call)
-
-    def _fetch_shown(
-        self,
-        source: Source,
-        asked: Sequence[tuple[Source, Mapping[str, str]]],
-        results: Sequence[FetchResult],
-        refused: Sequence[tuple[str, str]],
-        call: Call,
-    ) -> Shown:
-        """Hold, log and view what a fetch gave; `source` is the one whose tool was called."""
-        references: list[str] = []
-        not_found: dict[str, None] = {}
-        answered: set[str] = set()
-        failed = dict(refused)
-        notes: list[str] = []
-        for part, ((answering, wanted), result) in enumerate(zip(asked, results, strict=True)):
-            held = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
-            self.ledger.record_fetch(
-                call.id,
-                call.turn,
-                call.index,
-                source=answering.name,
-                asked=len(wanted),
-                references=held,
-                error=None if held else next(iter(result.failed.values()), None),
-                part=part,
-            )
-            references += held
-            not_found |= dict.fromkeys(wanted[i] for i in result.not_found if i in wanted)
-            answered.update(
-                reference for i, reference in wanted.items() if i not in result.not_found and i not in result.failed
-            )
-            failed |= {wanted[i]: info.message for i, info in result.failed.items() if i in wanted}
-            if answering.fetch_tool != source.fetch_tool and held:
-                notes.append(
-                    f"{source.label} has no record of {', '.join(held)}; this is what {answering.label} has, as "
-                    f"{answering.fetch_tool} gives it."
-                )
-            self.tell(
-                Event(
-                    kind="fetch_finished",
-                    text=f"{answering.label}: {counted(len(held), 'record')} read",
-                    source=answering.name,
-                    found=len(held),
-                )
-            )
-        missing = [reference for reference in not_found if reference not in answered and reference not in failed]
-        for reference in missing:
-            if not self.reroutes and (others := self._others(source, reference)):
-                failed[reference] = f"no record in {source.label}; use {' or '.join(others)}."
-        result = FetchResult(
-            artifacts=tuple(artifact for one in results for artifact in one.artifacts),
-            not_found=tuple(dict.fromkeys(missed for one in results for missed in one.not_found)),
-            failed={asked_for: info for one in results for asked_for, info in one.failed.items()},
-            warnings=tuple(dict.fromkeys(warning for one in results for warning in one.warnings)),
-        )
-        view = view_fetch(
-            result,
-            references,
-            lookup=self.desk.work_of,
-            marked=self.registry.find,
-            readable=self.registry.is_open,
-            linked=self.linked_to,
-            not_found=[reference for reference in missing if reference not in failed],
-            failed=list(failed.items()),
-            notes=notes,
-        )
-        self.show(view)
-        return Shown("ok", view.text, result)
-
-    async def _fetched(
-        self, source: Source, asked: Sequence[tuple[Source, Mapping[str, str]]]
-    ) -> tuple[FetchResult, ...]:
-        """What each source gives, and what others have of that which `source` has not.
-
-        Raises:
-            LiteratureError: there is one source to ask, and it failed.
-        """
-        if len(asked) == 1:
-            (only, wanted), *_ = asked
-            results = [await self._tools[only.name].fetch(list(wanted))]
-        else:
-            results = await self._side_by_side(asked)
-        return (*results, *await self._side_by_side(self._second_round(source, asked, results)))
-
-    async def _side_by_side(self, asked: Sequence[tuple[Source, Mapping[str, str]]]) -> list[FetchResult]:
-        """What each source gives; one that fails costs the others nothing."""
-
-        async def one(source: Source, wanted: Mapping[str, str]) -> FetchResult:
-            try:
-                return await self._tools[source.name].fetch(list(wanted))
-            except LiteratureError as error:
-                return FetchResult(failed=dict.fromkeys(wanted, ErrorInfo.of(error)))
-
-        return list(await asyncio.gather(*(one(*each) for each in asked)))
-
-    def _second_round(
-        self, source: Source, asked: Sequence[tuple[Source, Mapping[str, str]]], results: Sequence[FetchResult]
-    ) -> list[tuple[Source, dict[str, str]]]:
-        """Whom to ask for what `source` does not have, though another source has shown it in this run."""
-        again: list[tuple[Source, dict[str, str]]] = []
-        if not self.reroutes:
-            return again
-        for (answering, wanted), result in zip(asked, results, strict=False):
-            if answering is not source:
-                continue
-            for missed in result.not_found:
-                if missed in wanted and (other := self._other_source(source, wanted[missed], showing=True)) is not None:
-                    _add(again, *other, wanted[missed])
-        return again
-
-    def _other_source(self, source: Source, reference: str, *, showing: bool = False) -> tuple[Source, str] | None:
-        """A source of another fetch tool that can fetch the work, and by which identifier: one that has shown it, else,
-        unless it must be `showing` it, any."""
-        shown_by = self._shown_by(reference)
-        for other in sorted(self.sources, key=lambda each: each.name not in shown_by):
-            if other.fetch_tool == source.fetch_tool or (showing and other.name not in shown_by):
-                continue
-            identifier = self._identifier_for(other, reference)
-            if identifier is not None:
-                return other, identifier
-        return None
-
-    def _shown_by(self, reference: str) -> set[str]:
-        return {origin.source for copy in self.registry.copies(reference) for origin in copy.provenance}
-
-    def _identifiers(self, source: Source, written: Sequence[str]) -> tuple[dict[str, str], list[str], list[str]]:
-        """Identifier the source can fetch -> reference; works it has no record of; a sentence for each thing that is
-        no shown reference."""
-        wanted: dict[str, str] = {}
-        elsewhere: list[str] = []
-        problems: list[str] = []
-        for raw in dict.fromkeys(written):
-            reference = self.desk.shown(raw)
-            if reference is None:
-                problems.append(self.not_a_shown_reference(raw, source.search_tool))
-                continue
-            identifier = self._identifier_for(source, reference)
-            if identifier is None:
-                elsewhere.append(reference)
-            else:
-                wanted[identifier] = reference
-        return wanted, elsewhere, problems
-
-    def _others(self, source: Source, reference: str) -> list[str]:
-        """The tools that fetch the work from the other sources that have shown it."""
-        shown_by = self._shown_by(reference)
-        return list(
-            dict.fromkeys(
-                other.fetch_tool
-                for other in self.sources
-                if other.fetch_tool != source.fetch_tool
-                and other.name in shown_by
-                and self._identifier_for(other, reference)
-            )
-        )
-
     def not_a_shown_reference(self, raw: str, tool: str) -> str:
         """What is wrong with `raw` where a reference is wanted; `tool` is the search that shows references."""
         identifier = identify(raw)
@@ -490,16 +306,6 @@ class Custody:
         if meant is not None:
             return f"{raw!r} is mistyped; the reference is {meant}."
         return f"{raw!r} is unknown; use only references that a tool result has shown."
-
-    def _identifier_for(self, source: Source, reference: str) -> str | None:
-        """An identifier of the work that the source's fetch takes, the source's own first."""
-        copies = self.registry.copies(reference)
-        for kinds in source.fetches:
-            for copy in copies:
-                value = identifier_of(copy, kinds)
-                if value is not None:
-                    return value
-        return None
 
     def seen(self, reference: str) -> bool:
         """Whether this run has shown the abstract of the work, or its beginning."""
@@ -583,15 +389,6 @@ class Custody:
             mine.set()
 
 
-def _add(asked: list[tuple[Source, dict[str, str]]], source: Source, identifier: str, reference: str) -> None:
-    """Ask `source` for the work too."""
-    for known, wanted in asked:
-        if known is source:
-            wanted[identifier] = reference
-            return
-    asked.append((source, {identifier: reference}))
-
-
 async def _nothing() -> None:
     return None
 
@@ -606,12 +403,3 @@ def _nudge(search_id: str, record: SearchRecord | None) -> str:
 
 def _folded(name: str) -> str:
     return " ".join(name.casefold().replace(".", " ").split())
-
-
-def identifier_of(copy: CitationArtifact, kind: str) -> str | None:
-    """The identifier of a record that a source's `fetch` takes as `kind` (`pmid`, `doi`, `epmc` ...)."""
-    if kind == "epmc":
-        source, number = getattr(copy, "epmc_source", None), getattr(copy, "epmc_id", None)
-        return f"{source}:{number}" if source and number else None
-    value = getattr(copy, {"nct": "nct_id"}.get(kind, kind), None)
-    return value if isinstance(value, str) else None
