@@ -28,6 +28,8 @@ _NUMBER = 0.15
 # PubMedQA with their right paper one holds less than 0.5, and it holds a whole name.
 _LEAST_SHARE = 0.35
 
+# Sums over sets are exact (`fsum`): rounded one by one they would differ with the order in which a process keeps them.
+
 _TYPE_PRIOR = {
     "meta-analysis": 0.12,
     "systematic review": 0.12,
@@ -95,8 +97,8 @@ class Wording:
 
     def share_of(self, text: str) -> float:
         """How much of the question `text` holds, weak words counting little: 0..1."""
-        total = sum(self.kinds.values())
-        return sum(self.kinds[word] for word in self.found_in(text)) / total if total else 0.0
+        total = math.fsum(self.kinds.values())
+        return math.fsum(self.kinds[word] for word in self.found_in(text)) / total if total else 0.0
 
     def names_subject(self, text: str) -> bool:
         """Whether `text` holds the whole of one specific thing that the question is about."""
@@ -201,7 +203,7 @@ def _overlap(paper: Paper, wording: Wording, weights: Mapping[str, float], mean_
             for meant in wording.stands_for(word):
                 counts[meant] = counts.get(meant, 0.0) + (weight if meant == word else weight * _OTHER_NAME)
     norm = _K1 * (1 - _B + _B * len(abstract) / mean_length)
-    score = sum(weights[word] * count * (_K1 + 1) / (count + norm) for word, count in counts.items())
+    score = math.fsum(weights[word] * count * (_K1 + 1) / (count + norm) for word, count in counts.items())
     here = {pair for words in (title, abstract) for pair in pairwise(words)} & wording.pairs
     return score + sum(_PHRASE * min(weights[first], weights[second]) for first, second in sorted(here))
 
