@@ -26,6 +26,7 @@ from pydantic_ai import (
 from pydantic_ai.exceptions import (
     AgentRunError,
     IncompleteToolCall,
+    ModelHTTPError,
     RunCancelled,
     RunTimedOut,
     UsageLimitExceeded,
@@ -45,7 +46,7 @@ from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
 from literature_agent.agents.door import open_door
 from literature_agent.agents.durability import Durability
 from literature_agent.agents.durable_child import answer_durable_parent, is_durable
-from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
+from literature_agent.agents.models import EXTRACTIVE, model_name, provided, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
 from literature_agent.agents.recording import (
     RecordedRun,
@@ -55,6 +56,7 @@ from literature_agent.agents.recording import (
     recorded_ending,
     recorded_run,
     scrubbed,
+    without_keys,
 )
 from literature_agent.agents.relay import relayed
 from literature_agent.agents.run import Ending, Run
@@ -334,6 +336,8 @@ class LiteratureAggregator:
             request = scrubbed(request, self.settings)
         async with self._open(request, sources, registry, limit, on_event, recording) as run:
             run.purse = purse
+            if self._durable_here()[0] is None and not is_replayed(chosen):
+                chosen = provided(chosen)
             if isinstance(recording, Recorder):
                 about = RecordedRun.of(request, limit, chosen, sources, self.settings)
                 recording.begin(run.run_id, about.model_dump(mode="json"))
@@ -370,7 +374,7 @@ class LiteratureAggregator:
             names = tuple(source.name for source in sources)
             known, agent = self._durable_agents.get(names, (None, None))
             if agent is None or known is not model:
-                agent = _build_agent(sources, self.settings, model=model, durability=durability)
+                agent = _build_agent(sources, self.settings, model=provided(model), durability=durability)
                 self._durable_agents[names] = model, agent
             return agent
         if tuple(sources) == self.sources:
@@ -458,8 +462,12 @@ class LiteratureAggregator:
             ending = Ending("budget", f"The budget was used up before the model had finished ({reached.message}).")
         except IncompleteToolCall:
             ending = Ending("model", "The model did not finish: its output was cut by its output limit.")
+        except ModelHTTPError as refused:
+            # The body of a provider's answer may repeat the key that was sent.
+            ending = Ending("model", f"The model did not finish: its provider answered {refused.status_code}.")
         except (AgentRunError, UserError) as broken:
-            ending = Ending("model", f"The model did not finish: {_first_sentence(broken.message)}")
+            said = without_keys(_first_sentence(broken.message), run.settings)
+            ending = Ending("model", f"The model did not finish: {said}")
         ending = run.ending or ending
         if isinstance(run.recording, Player):
             if run.recording.problem is not None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 from pydantic_ai import models
-from pydantic_ai.exceptions import UserError
+from pydantic_ai.exceptions import AgentRunError, ModelAPIError, ModelRetry, UserError
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
 
-from literature_agent.errors import ConfigurationError, InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
 
 EXTRACTIVE = "extractive"
 _KEY = re.compile(r"\b[A-Z][A-Z0-9_]*_(?:API_)?KEY\b")
@@ -55,6 +58,33 @@ def resolve_model(model: models.Model | str) -> models.Model:
             f"The model {name!r} needs the package of its provider, which is not installed.",
             recovery=f"Install the extra: pip install 'literature-agent[{provider}]'.",
         ) from None
+
+
+class ProviderModel(WrapperModel):
+    """The model it wraps; whatever its provider's client raises is a `ModelAPIError` here.
+
+    Clients raise errors of their own (httpx, sockets, a provider's package), and a run ends in an answer all the same.
+    Only the name of the error's class is told: its text may repeat a key. What our own code raises around a request
+    passes by here, so that a fault of ours is seen.
+    """
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: models.ModelRequestParameters,
+    ) -> ModelResponse:
+        try:
+            return await super().request(messages, model_settings, model_request_parameters)
+        except (AgentRunError, UserError, ModelRetry, LiteratureError):
+            raise
+        except Exception as failed:
+            raise ModelAPIError(self.model_name, f"its provider failed ({type(failed).__name__}).") from failed
+
+
+def provided(model: models.Model) -> models.Model:
+    """The model, guarded against its provider's own errors; the stand-in asks no provider."""
+    return model if model.model_name == EXTRACTIVE or isinstance(model, ProviderModel) else ProviderModel(model)
 
 
 def model_name(model: models.Model) -> str:

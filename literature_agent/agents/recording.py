@@ -137,6 +137,11 @@ def scrubbed(request: AggregationRequest, settings: Settings) -> AggregationRequ
     return request if clean == request else clean
 
 
+def without_keys(text: str, settings: Settings) -> str:
+    """What a provider's client said, without keys and e-mail addresses."""
+    return _PROVIDER_KEY.sub("[hidden]", Scrub(settings).text(text))
+
+
 class KeptReply(_Kept):
     """What a model answered, or how it failed."""
 
@@ -164,7 +169,7 @@ class RecordingModel(WrapperModel):
         try:
             response = await super().request(messages, model_settings, model_request_parameters)
         except (AgentRunError, UserError) as failed:
-            said = _PROVIDER_KEY.sub("[hidden]", self._scrub.text(failed.message))[:_LONGEST_MESSAGE]
+            said = without_keys(failed.message, self._transport.settings)[:_LONGEST_MESSAGE]
             kept.close("failed", self._transport.now(), KeptReply(error=said).model_dump(mode="json"))
             raise
         except asyncio.CancelledError:

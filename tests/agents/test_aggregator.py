@@ -6,10 +6,13 @@ import asyncio
 import copy
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from pydantic_ai import Agent, CancellationToken
+from pydantic_ai.exceptions import FallbackExceptionGroup, ModelHTTPError
 from pydantic_ai.models import Model
 
 from literature_agent import (
@@ -27,6 +30,7 @@ from literature_agent import (
 )
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
+from literature_agent.transport import Player, Recorder
 
 QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
 SEARCH: Calls = [("search_pubmed", {"query": "metformin AND cognitive decline", "max_results": 5})]
@@ -495,3 +499,66 @@ def test_a_missing_key_is_named(settings: Settings, monkeypatch: pytest.MonkeyPa
     with pytest.raises(ConfigurationError, match="OPENAI_API_KEY") as refused:
         LiteratureAggregator("openai:gpt-5.2", settings=settings)
     assert refused.value.message.count(".") <= 2
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        httpx.ReadTimeout("https://example.invalid/?key=sk-secret-secret-secret"),
+        httpx.ConnectError("sk-secret-secret-secret"),
+        TimeoutError("sk-secret-secret-secret"),
+        OSError("sk-secret-secret-secret"),
+        RuntimeError("sk-secret-secret-secret"),
+        FallbackExceptionGroup("all failed", [OSError("sk-secret-secret-secret")]),
+        ModelHTTPError(401, "scripted", {"error": "Incorrect key sk-secret-secret-secret"}),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+@pytest.mark.parametrize("recorded", [False, True])
+async def test_whatever_a_provider_raises_what_was_found_comes_back(
+    settings: Settings, failure: Exception, recorded: bool, tmp_path: Path
+) -> None:
+    def fails(_: Seen) -> Calls:
+        raise failure
+
+    recording = Recorder(tmp_path / "kept") if recorded else None
+    output = await run(scripted_model(SEARCH, fails), settings, recording=recording)
+    assert output.status == "partial"
+    assert output.relevant_articles
+    name = "401" if isinstance(failure, ModelHTTPError) else type(failure).__name__
+    assert any("provider" in sentence and name in sentence for sentence in output.limitations)
+    assert "sk-secret" not in output.model_dump_json()
+    if recorded:
+        again = await LiteratureAggregator("extractive", settings=settings).run(
+            QUESTION, recording=Player(tmp_path / "kept")
+        )
+        assert again.limitations == output.limitations
+
+
+async def test_a_provider_that_fails_does_not_end_the_parent(settings: Settings) -> None:
+    def fails(_: Seen) -> Calls:
+        raise httpx.ReadTimeout("slow")
+
+    literature = LiteratureAggregator(scripted_model(SEARCH, fails), settings=settings)
+    asks: Calls = [("literature_aggregator", {"question": QUESTION})]
+    result = await Agent(scripted_model(asks, "done"), tools=[literature.as_tool()]).run("Ask.")
+    assert result.output == "done"
+
+
+async def test_a_fault_of_our_own_around_a_model_request_is_seen(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> str:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr("literature_agent.agents.conduct._status_line", broken)
+    with pytest.raises(RuntimeError, match="a fault of ours"):
+        await run(scripted_model(SEARCH, cite_first), settings)
+
+
+async def test_a_cancelled_model_request_cancels_the_run(settings: Settings) -> None:
+    def cut(_: Seen) -> Calls:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await run(scripted_model(SEARCH, cut), settings)
