@@ -27,7 +27,7 @@ from literature_agent.federation import ConvertedId
 from literature_agent.federation.scoring import formula
 from literature_agent.ids import IdentifierKind, find_identifiers
 from literature_agent.outputs import LiteratureAggregationOutput
-from literature_agent.registry import StoredText, find_references, stored_texts, text_hash
+from literature_agent.registry import TOKEN_MASK, StoredText, find_references, stored_texts, text_hash
 from literature_agent.results import (
     CitationMatch,
     FetchResult,
@@ -48,12 +48,11 @@ FENCE_CLOSE = "</papers>"
 
 TRIAL_MASK = "[trial, see linked]"
 IDENTIFIER_MASK = "[identifier]"
-TOKEN_MASK = "[token]"
 MASKS = (TRIAL_MASK, IDENTIFIER_MASK, TOKEN_MASK)
 
 # What paper text could contain to look like one of ours: a reference token in any spelling, or a fence tag.
 _OURS = re.compile(
-    r"[«<\[(]{0,2}\s*(?:artifact\s*:[^»>\])\s]{0,60}|cite~\w{1,20})[»>\])]{0,2}|</?\s*papers?\b[^>]{0,80}>?", re.I
+    r"(?:[«<\[(]{1,2}\s*)?(?:artifact\s*:[^»>\])\s]{0,60}|cite~\w{1,20})[»>\])]{0,2}|</?\s*papers?\b[^>]{0,80}>?", re.I
 )
 _TRIAL_KINDS = frozenset({"nct", "isrctn", "eudract"})
 

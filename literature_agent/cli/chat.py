@@ -371,13 +371,13 @@ def _number(text: str) -> int:
 
 def _told(found: ArticleAnswer, number: int, width: int) -> str:
     """What an article says, with its quotes, as plain text."""
-    from literature_agent.render import one_line, wrapped
+    from literature_agent.render import one_line, paper_line, wrapped
 
     label = f"[{number}]"
-    lines = [*wrapped(f"{label} {one_line(found.title)}", width, hanging="    "), ""]
+    lines = [*wrapped(f"{label} {paper_line(found.title)}", width, hanging="    "), ""]
     lines += wrapped(one_line(found.answer.replace(found.reference, label)), width)
     for quote in found.quotes:
-        lines += wrapped(f"“{one_line(quote.text)}” ({one_line(quote.section)})", width, first="- ", hanging="  ")
+        lines += wrapped(f"“{paper_line(quote.text)}” ({paper_line(quote.section)})", width, first="- ", hanging="  ")
     read = {"full_text": "its open full text", "abstract": "its abstract", "title": "its title alone"}[found.read]
     lines += ["", *wrapped(f"Read: {read}.", width)]
     for limit in found.limitations:

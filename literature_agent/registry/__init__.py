@@ -2,9 +2,11 @@
 
 from literature_agent.registry.artifact_registry import ArtifactRegistry, Linked, Resolved
 from literature_agent.registry.references import (
+    TOKEN_MASK,
     FoundReference,
     Reference,
     find_references,
+    mask_references,
     near,
     read_reference,
     remove_references,
@@ -24,6 +26,8 @@ __all__ = [
     "Store",
     "StoredText",
     "find_references",
+    "mask_references",
+    "TOKEN_MASK",
     "near",
     "read_reference",
     "remove_references",

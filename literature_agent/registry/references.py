@@ -174,6 +174,19 @@ def find_references(text: str) -> Iterator[FoundReference]:
         yield FoundReference(start, end, text[start:end], key, is_key(key))
 
 
+TOKEN_MASK = "[token]"
+"""What stands where text of a paper spells a reference."""
+
+
+def mask_references(text: str) -> str:
+    """`text` of a paper with `[token]` for whatever `find_references` finds: only we write references."""
+    pieces, end = [], 0
+    for found in find_references(text):
+        pieces += [text[end : found.start], TOKEN_MASK]
+        end = found.end
+    return "".join([*pieces, text[end:]]) if pieces else text
+
+
 def read_reference(text: str) -> Reference | None:
     """`Reference.parse`: the reference that `text`, taken whole, spells."""
     return _read_written(text) if len(text) == _WRITTEN_LENGTH else Reference.parse(text)

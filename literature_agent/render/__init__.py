@@ -11,7 +11,7 @@ from literature_agent.render._full_text import render_full_text
 from literature_agent.render._json import answer_document
 from literature_agent.render._layout import render_answer_markdown, render_answer_text, wrapped
 from literature_agent.render._numbering import UNKNOWN_REFERENCE
-from literature_agent.render._plain import one_line, spreadsheet_cell
+from literature_agent.render._plain import one_line, paper_line, spreadsheet_cell
 from literature_agent.render._prose import RenderedText, render_text
 from literature_agent.render._results import render_fetch_text, render_search_text
 from literature_agent.render.html import render_answer_html, render_notebook_html
@@ -25,6 +25,7 @@ __all__ = [
     "bibliography_entry_markdown",
     "flow_svg",
     "one_line",
+    "paper_line",
     "render_answer_html",
     "render_answer_markdown",
     "render_answer_text",

@@ -11,7 +11,7 @@ from literature_agent.ids import normalise_nct
 from literature_agent.ledger import SearchRecord
 from literature_agent.outputs import LiteratureAggregationOutput, ResearchGap
 from literature_agent.render._numbering import Numbering, finder
-from literature_agent.render._plain import full_stop, one_line, paragraphs
+from literature_agent.render._plain import full_stop, one_line, paper_line, paragraphs
 
 # Prefix that the DOI Foundation keeps for examples; no PMID or NCT number is that high yet.
 SYNTHETIC_DOI_PREFIX = "10.5555/"
@@ -122,7 +122,7 @@ class _Writer:
         )
 
     def _text(self, text: str) -> str:
-        return self.form.escape(one_line(text))
+        return self.form.escape(paper_line(text))
 
     def _prose(self, text: str) -> str:
         return self.numbering.prose(one_line(text), self.form.escape)

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable
 
 from literature_agent.artifacts import BioRxivPreprint, CitationArtifact, ClinicalTrial, article_url
-from literature_agent.render._plain import full_stop, markdown, one_line
+from literature_agent.registry import mask_references
+from literature_agent.render._plain import full_stop, markdown, paper_line
 from literature_agent.views import marks
 
 MAX_AUTHORS = 6
@@ -42,16 +43,16 @@ def bibliography_entry_markdown(artifact: CitationArtifact) -> str:
 def author_line(artifact: CitationArtifact) -> str:
     """Names of the authors, six at most and then `et al.`; of a trial its sponsor; empty where nobody is named."""
     if isinstance(artifact, ClinicalTrial):
-        return one_line(artifact.sponsor or "")
-    names = [name for author in artifact.authors if (name := one_line(author.display))]
+        return paper_line(artifact.sponsor or "")
+    names = [name for author in artifact.authors if (name := paper_line(author.display))]
     if not names:
-        return one_line(artifact.first_author or "")
+        return paper_line(artifact.first_author or "")
     return ", ".join(names[:MAX_AUTHORS]) + (", et al." if len(names) > MAX_AUTHORS else "")
 
 
 def title_line(artifact: CitationArtifact) -> str:
     """The title on one line, `[No title]` where the record has none."""
-    return one_line(artifact.title) or "[No title]"
+    return paper_line(artifact.title) or "[No title]"
 
 
 def _joined(artifact: CitationArtifact, escape: Callable[[str], str], identifiers: list[str]) -> str:
@@ -59,7 +60,7 @@ def _joined(artifact: CitationArtifact, escape: Callable[[str], str], identifier
         escape(full_stop(part)) for part in (author_line(artifact), title_line(artifact), place_line(artifact))
     )
     # No full stop behind an identifier: it would be copied with it.
-    return " ".join(part for part in (authors, title, marks(artifact), place, *identifiers) if part)
+    return mask_references(" ".join(part for part in (authors, title, marks(artifact), place, *identifiers) if part))
 
 
 def place_line(artifact: CitationArtifact) -> str:
@@ -68,13 +69,13 @@ def place_line(artifact: CitationArtifact) -> str:
         facts = [artifact.nct_id, " / ".join(artifact.phases), artifact.overall_status or ""]
         if artifact.start_date:
             facts.append(f"start {artifact.start_date}")
-        return "ClinicalTrials.gov. " + "; ".join(fact for fact in map(one_line, facts) if fact)
-    where = one_line(artifact.journal or artifact.journal_abbreviation or "")
+        return "ClinicalTrials.gov. " + "; ".join(fact for fact in map(paper_line, facts) if fact)
+    where = paper_line(artifact.journal or artifact.journal_abbreviation or "")
     when = str(artifact.year) if artifact.year else "[date unknown]"
     if isinstance(artifact, BioRxivPreprint):
         where = where or _SERVERS[artifact.server]
         when += f" (version {artifact.version})" if artifact.version is not None else ""
-    volume, issue, pages = (one_line(getattr(artifact, name, None) or "") for name in ("volume", "issue", "pages"))
+    volume, issue, pages = (paper_line(getattr(artifact, name, None) or "") for name in ("volume", "issue", "pages"))
     within = volume + (f"({issue})" if issue else "")
     return f"{full_stop(where)} {when}".strip() + (f";{within}" if within else "") + (f":{pages}" if pages else "")
 
@@ -84,11 +85,11 @@ def _identifiers(artifact: CitationArtifact) -> list[tuple[str, str | None]]:
     doi, pmid, pmcid = artifact.doi, getattr(artifact, "pmid", None), getattr(artifact, "pmcid", None)
     found = []
     if doi:
-        found.append((one_line(f"doi:{doi}"), article_url(doi=doi)))
+        found.append((paper_line(f"doi:{doi}"), article_url(doi=doi)))
     if pmid:
-        found.append((one_line(f"PMID: {pmid}"), article_url(pmid=pmid)))
+        found.append((paper_line(f"PMID: {pmid}"), article_url(pmid=pmid)))
     if pmcid and not found:
-        found.append((one_line(f"PMCID: {pmcid}"), article_url(pmcid=pmcid)))
+        found.append((paper_line(f"PMCID: {pmcid}"), article_url(pmcid=pmcid)))
     return found
 
 

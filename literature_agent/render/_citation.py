@@ -26,7 +26,7 @@ from literature_agent.artifacts import (
 )
 from literature_agent.ids import normalise_nct
 from literature_agent.render._answer import is_synthetic
-from literature_agent.render._plain import one_line
+from literature_agent.render._plain import paper_line
 from literature_agent.sources._text import clean_text
 from literature_agent.views import marks
 
@@ -205,7 +205,7 @@ def _letters(number: int) -> str:
 
 
 def _plain(text: str | None) -> str:
-    return one_line(clean_text(text or ""))
+    return paper_line(clean_text(text or ""))
 
 
 def _field(artifact: CitationArtifact, name: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from literature_agent.artifacts import Table, TextSection
+from literature_agent.registry import mask_references
 from literature_agent.render._bibliography import bibliography_entry
 from literature_agent.render._layout import DEFAULT_WIDTH, wrapped
-from literature_agent.render._plain import one_line, paragraphs
+from literature_agent.render._plain import paper_line, paragraphs
 from literature_agent.results import FullText
 
 _REASONS = {
@@ -33,33 +34,36 @@ def render_full_text(full: FullText, *, outline: bool = False, width: int = DEFA
         reason = _REASONS.get(full.reason or "", full.reason or "unknown reason")
         lines += wrapped(f"No full text: {reason}.", width)
         for step in full.trail:
-            why = f" ({one_line(step.reason)})" if step.reason else ""
+            why = f" ({paper_line(step.reason)})" if step.reason else ""
             lines += wrapped(f"- {step.route}: {step.result.replace('_', ' ')}{why}", width, hanging="  ")
         return "\n".join(lines) + "\n"
     for section in (*full.sections, *full.back_sections):
         lines += _outline(section) if outline else _section(section, width)
     if outline:
-        lines += [f"{one_line(table.label or 'Table')}: {one_line(table.caption or '')}" for table in full.tables]
+        lines += [f"{paper_line(table.label or 'Table')}: {paper_line(table.caption or '')}" for table in full.tables]
     else:
         for table in full.tables:
             lines += ["", *_table(table, width)]
         for figure in full.figures:
-            lines += ["", *wrapped(f"{one_line(figure.label or 'Figure')}: {one_line(figure.caption or '')}", width)]
-    lines += ["", *(line for warning in full.warnings for line in wrapped(f"Note: {one_line(warning)}", width))]
+            lines += [
+                "",
+                *wrapped(f"{paper_line(figure.label or 'Figure')}: {paper_line(figure.caption or '')}", width),
+            ]
+    lines += ["", *(line for warning in full.warnings for line in wrapped(f"Note: {paper_line(warning)}", width))]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _outline(section: TextSection) -> Iterator[str]:
     indent = "  " * (section.level - 1)
-    yield f"{indent}{one_line(section.heading) or '(no heading)'} ({len(section.text):,} characters)"
+    yield f"{indent}{paper_line(section.heading) or '(no heading)'} ({len(section.text):,} characters)"
     for inner in section.sections:
         yield from _outline(inner)
 
 
 def _section(section: TextSection, width: int) -> Iterator[str]:
     if section.heading:
-        yield from ("", f"{'#' * min(section.level + 1, 6)} {one_line(section.heading)}")
-    for part in paragraphs(section.text):
+        yield from ("", f"{'#' * min(section.level + 1, 6)} {paper_line(section.heading)}")
+    for part in map(mask_references, paragraphs(section.text)):
         yield ""
         yield from wrapped(part, width)
     for inner in section.sections:
@@ -67,12 +71,12 @@ def _section(section: TextSection, width: int) -> Iterator[str]:
 
 
 def _table(table: Table, width: int) -> Iterator[str]:
-    yield from wrapped(f"{one_line(table.label or 'Table')}: {one_line(table.caption or '')}", width)
+    yield from wrapped(f"{paper_line(table.label or 'Table')}: {paper_line(table.caption or '')}", width)
     rows = [row for row in (table.header, *table.rows) if row]
     if rows:
-        yield from _aligned([[one_line(cell) for cell in row] for row in rows], width, bool(table.header))
+        yield from _aligned([[paper_line(cell) for cell in row] for row in rows], width, bool(table.header))
     for note in table.footnotes:
-        yield from wrapped(one_line(note), width)
+        yield from wrapped(paper_line(note), width)
 
 
 def _aligned(rows: Sequence[Sequence[str]], width: int, headed: bool) -> Iterator[str]:

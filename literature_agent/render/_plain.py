@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from literature_agent.registry import mask_references
+
 # Joiners without a width: Persian, Hindi and others are misspelt without them.
 _KEPT_FORMATS = frozenset("\u200c\u200d")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
@@ -28,6 +30,15 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """`text` on one line, printable, white space folded."""
     return " ".join(printable(text).split())
+
+
+def paper_line(text: str) -> str:
+    """Text of a record on one line, as `one_line` gives it, with `[token]` where it spells a reference.
+
+    All that comes from papers and services is printed by it: a reference in a title would become a citation as soon as
+    what was printed is rendered again.
+    """
+    return mask_references(one_line(text))
 
 
 def paragraphs(text: str) -> list[str]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from literature_agent.artifacts import CitationArtifact, study_type
+from literature_agent.registry import mask_references
 from literature_agent.render._bibliography import bibliography_entry
 from literature_agent.render._layout import DEFAULT_WIDTH, wrapped
-from literature_agent.render._plain import one_line, paragraphs
+from literature_agent.render._plain import paper_line, paragraphs
 from literature_agent.results import FetchResult, SearchResult, SourceOutcome
 
 
@@ -26,7 +27,7 @@ def render_search_text(label: str, result: SearchResult, *, width: int = DEFAULT
     ]
     for name, fact in facts:
         if fact:
-            lines += wrapped(f"{name}: {one_line(fact)}", width, hanging="  ")
+            lines += wrapped(f"{name}: {paper_line(fact)}", width, hanging="  ")
     for number, artifact in enumerate(result.artifacts, start=1):
         lines += ["", *_record(f"{number}. ", artifact, width)]
     return "\n".join(lines) + "\n"
@@ -38,15 +39,15 @@ def render_fetch_text(result: FetchResult, *, width: int = DEFAULT_WIDTH) -> str
     for number, artifact in enumerate(result.artifacts, start=1):
         lines = _record(f"{number}. ", artifact, width)
         for section in artifact.abstract_sections:
-            label = f"{one_line(section.label)}: " if section.label else ""
-            lines += ["", *wrapped(label + one_line(section.text), width)]
+            label = f"{paper_line(section.label)}: " if section.label else ""
+            lines += ["", *wrapped(label + paper_line(section.text), width)]
         if not artifact.abstract_sections:
-            for part in paragraphs(artifact.abstract_text or "No abstract."):
+            for part in map(mask_references, paragraphs(artifact.abstract_text or "No abstract.")):
                 lines += ["", *wrapped(part, width)]
         parts.append("\n".join(lines))
-    lines = [f"Not found: {one_line(identifier)}" for identifier in result.not_found]
-    lines += [f"Failed: {one_line(identifier)}: {one_line(e.message)}" for identifier, e in result.failed.items()]
-    lines += [f"Warning: {one_line(warning)}" for warning in result.warnings]
+    lines = [f"Not found: {paper_line(identifier)}" for identifier in result.not_found]
+    lines += [f"Failed: {paper_line(identifier)}: {paper_line(e.message)}" for identifier, e in result.failed.items()]
+    lines += [f"Warning: {paper_line(warning)}" for warning in result.warnings]
     if lines:
         parts.append("\n".join(line for text in lines for line in wrapped(text, width, hanging="  ")))
     return "\n\n".join(parts) + "\n"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from literature_agent.artifacts import CitationArtifact, MeshHeading, Notice
 from literature_agent.render._citation import Citation, Name, citation_of
-from literature_agent.render._plain import one_line
+from literature_agent.render._plain import paper_line
 
 WIDTH = 88
 
@@ -94,10 +94,10 @@ def _name(name: Name) -> Iterator[tuple[str, str]]:
 
 def _heading(heading: MeshHeading) -> str:
     """`*Metformin/therapeutic use`; the star marks a major topic."""
-    return "/".join(map(one_line, (("*" if heading.major else "") + heading.descriptor, *heading.qualifiers)))
+    return "/".join(map(paper_line, (("*" if heading.major else "") + heading.descriptor, *heading.qualifiers)))
 
 
 def _notice(notice: Notice) -> str:
     number = f"PMID: {notice.reference_id}" if notice.reference_id and notice.reference_id.isdigit() else ""
-    parts = (one_line(notice.text or notice.date or ""), number or one_line(notice.reference_id or ""))
+    parts = (paper_line(notice.text or notice.date or ""), number or paper_line(notice.reference_id or ""))
     return " ".join(part for part in parts if part)

@@ -1,8 +1,8 @@
 """What is written is read back equal, by readers nobody here wrote, over every record there is.
 
-What a reader must find is taken from the records themselves, not from the code under test. Three rules of writing are
+What a reader must find is taken from the records themselves, not from the code under test. Four rules of writing are
 told to it: no full stop at the end of a title, pages written out (K123), initials with points where a record has no
-given names.
+given names, and `[token]` where an abstract spells a reference.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from citeproc.source.json import CiteProcJSON
 from pylatexenc.latex2text import LatexNodes2Text
 
 from literature_agent.artifacts import Author, BioRxivPreprint, CitationArtifact, ClinicalTrial
+from literature_agent.registry import mask_references
 from literature_agent.render._citation import SYNTHETIC_MARK
 from literature_agent.render.bibtex import render_bibtex
 from literature_agent.render.csl import render_csl_json
@@ -136,7 +137,7 @@ def _wanted(record: CitationArtifact) -> Fields:
         "nct": _field(record, "nct_id"),
         "issn": _field(record, "issn"),
         "language": _field(record, "language"),
-        "abstract": _field(record, "abstract_text"),
+        "abstract": mask_references(_field(record, "abstract_text")),
         "subjects": sorted(_subjects(record)),
         "note": _note(record),
     }

@@ -18,7 +18,7 @@ from literature_agent.registry import Reference
 from literature_agent.render._answer import BASIS, STATUS, checks, count, is_synthetic, synthetic_note
 from literature_agent.render._bibliography import author_line, bibliography_entry, place_line, title_line
 from literature_agent.render._numbering import Numbering, finder
-from literature_agent.render._plain import full_stop, one_line, paragraphs
+from literature_agent.render._plain import full_stop, one_line, paper_line, paragraphs
 from literature_agent.render.bibtex import render_bibtex
 from literature_agent.render.csl import csl_items
 from literature_agent.render.html.charts import Chart, chart_of_overlap, chart_of_themes, chart_of_years
@@ -178,7 +178,7 @@ class _Writer:
         cards = tuple(self._cards(themes))
         asked = sum(bool(source.asked) for source in output.coverage)
         return Page(
-            question=one_line(output.question),
+            question=paper_line(output.question),
             status=output.status,
             status_text=STATUS[output.status],
             facts=(
@@ -210,8 +210,8 @@ class _Writer:
             left_out=tuple(self._left_out()),
             usage=tuple(self._usage()),
             checks=tuple(checks(output, len(self.numbering.unknown))),
-            model=one_line(output.model),
-            run_id=one_line(output.run_id),
+            model=paper_line(output.model),
+            run_id=paper_line(output.run_id),
             started=_moment(output),
             data=self._data(cards),
         )
@@ -235,7 +235,7 @@ class _Writer:
                 authors=author_line(work),
                 place=place_line(work),
                 year=work.year,
-                type=one_line(study_type(work)),
+                type=paper_line(study_type(work)),
                 badges=tuple(_badges(work)),
                 listed=number in listed,
                 why=why.get(number, Markup()),
@@ -271,7 +271,7 @@ class _Writer:
             kind=gap.basis,
             references=Markup(self.numbering.markers(gap.references)),
             quotes=tuple(map(_quote, gap.quotes)),
-            searches=tuple((one_line(search_id), logged.get(search_id)) for search_id in gap.searches),
+            searches=tuple((paper_line(search_id), logged.get(search_id)) for search_id in gap.searches),
         )
 
     # Charts and tables
@@ -280,7 +280,7 @@ class _Writer:
         works = self.numbering.works
         found = self.output.flow.found_by if self.output.flow else _found_by(works)
         charts = (
-            chart_of_years([(work.year, one_line(study_type(work))) for work in works]),
+            chart_of_years([(work.year, paper_line(study_type(work))) for work in works]),
             chart_of_overlap(found, source_label),
             chart_of_themes([(theme.plain_name, theme.articles) for theme in themes]),
         )
@@ -291,14 +291,14 @@ class _Writer:
         by_reason: dict[str, list[str]] = {}
         for work in self.output.excluded:
             record = self._find(work.reference)
-            entry = bibliography_entry(record) if record is not None else work.reference
+            entry = bibliography_entry(record) if record is not None else Markup(escape(one_line(work.reference)))
             by_reason.setdefault(work.reason, []).append(entry)
         for reason, entries in by_reason.items():
             yield f"{count(len(entries), 'work')}: {_plain(self._prose(full_stop(reason)))}", tuple(entries)
 
     def _usage(self) -> Iterator[tuple[str, str]]:
         usage = self.output.usage
-        yield "Model", one_line(self.output.model)
+        yield "Model", paper_line(self.output.model)
         yield "Requests to the model", f"{usage.requests:,}"
         yield "Tool calls", f"{usage.tool_calls:,}"
         yield "Tokens in", f"{usage.input_tokens:,}"
@@ -306,7 +306,7 @@ class _Writer:
         yield "Cost", "price not known" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
         yield "Started", _moment(self.output)
         yield "Duration", f"{self.output.duration_s:.1f} s"
-        yield "Run", one_line(self.output.run_id)
+        yield "Run", paper_line(self.output.run_id)
 
     # The script's part
 
@@ -377,7 +377,7 @@ def _row(record: SearchRecord) -> Row:
 
 
 def _badges(work: CitationArtifact) -> Iterator[Badge]:
-    yield Badge("type", one_line(study_type(work)))
+    yield Badge("type", paper_line(study_type(work)))
     if work.correction_status in _MARKS:
         yield Badge(work.correction_status, _MARKS[work.correction_status])
     if work.is_notice:
@@ -393,7 +393,7 @@ def _badges(work: CitationArtifact) -> Iterator[Badge]:
 def _notices(work: CitationArtifact) -> Iterator[str]:
     for notice in work.notices:
         facts = [_NOTICES[notice.kind], notice.date or "", notice.text or ""]
-        yield full_stop(": ".join(filter(None, [" ".join(filter(None, facts[:2])), one_line(facts[2])])))
+        yield full_stop(": ".join(filter(None, [" ".join(filter(None, facts[:2])), paper_line(facts[2])])))
 
 
 def _links(work: CitationArtifact) -> Iterator[Link]:
@@ -419,33 +419,33 @@ def _links(work: CitationArtifact) -> Iterator[Link]:
 
 
 def _quote(quote: Quote) -> Passage:
-    return Passage(one_line(quote.section.replace("/", ", ")), one_line(quote.text))
+    return Passage(paper_line(quote.section.replace("/", ", ")), paper_line(quote.text))
 
 
 def _abstract(work: CitationArtifact) -> tuple[Passage, ...]:
     """The abstract, in its sections where it has any, with the words that are quoted from it marked."""
     quotes = [quote for quote in work.quotes if quote.section.split("/")[0] == "abstract"]
-    parts = [(one_line(part.label or ""), part.text) for part in work.abstract_sections]
+    parts = [(paper_line(part.label or ""), part.text) for part in work.abstract_sections]
     whole = [("", work.abstract_text or "")]
     # A quote may run over the border of two sections; then the abstract is shown as one text.
     in_parts = {number for _, text in parts for number in _spans(text, quotes)}
     in_whole = set(_spans(whole[0][1], quotes))
     shown = parts if parts and in_parts >= in_whole else whole
     return tuple(
-        Passage(label, _marked(one_line(text), list(_spans(text, quotes).values())))
+        Passage(label, _marked(paper_line(text), list(_spans(text, quotes).values())))
         for label, text in shown
         if text.strip()
     )
 
 
 def _spans(text: str, quotes: Sequence[Quote]) -> dict[int, tuple[int, int]]:
-    """Where the quotes stand in `one_line(text)`, by their place in `quotes`."""
-    line, found = one_line(text), {}
+    """Where the quotes stand in `paper_line(text)`, by their place in `quotes`."""
+    line, found = paper_line(text), {}
     for number, quote in enumerate(quotes):
-        words = one_line(quote.text)
+        words = paper_line(quote.text)
         # The same words may stand in it twice; the offsets count in the stored text.
-        is_here = one_line(text[quote.start : quote.end]) == words
-        at = line.find(words, max(0, len(one_line(text[: quote.start])) - 1) if is_here else 0)
+        is_here = paper_line(text[quote.start : quote.end]) == words
+        at = line.find(words, max(0, len(paper_line(text[: quote.start])) - 1) if is_here else 0)
         if words and at >= 0:
             found[number] = (at, at + len(words))
     return found

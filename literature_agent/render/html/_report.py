@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from literature_agent.outputs import LiteratureAggregationOutput
-from literature_agent.render._plain import one_line
+from literature_agent.render._plain import paper_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -63,7 +63,7 @@ def _environment() -> Environment:
         autoescape=True,
         undefined=StrictUndefined,
         # Nothing that is printed can hide or turn characters; what is markup of ours already was made so.
-        finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else one_line(value),
+        finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else paper_line(value),
         trim_blocks=True,
         lstrip_blocks=True,
     )

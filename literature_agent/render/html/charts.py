@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from literature_agent.ledger import FoundBy
-from literature_agent.render._plain import one_line
+from literature_agent.render._plain import paper_line
 from literature_agent.render._svg import FAINT, INK, LINE, drawing, element, fitted, text
 
 # Series stay apart for colour-blind eyes. A page's style sheet has its own for light and dark; these stand alone.
@@ -150,7 +150,7 @@ def chart_of_themes(themes: Sequence[tuple[str, Sequence[int]]]) -> Chart | None
         return None
     title = "Themes and their articles"
     label, column, size = 220, 28, 12
-    names = [fitted(one_line(name), label - 16, size=size, lines=2) for name, _ in themes]
+    names = [fitted(paper_line(name), label - 16, size=size, lines=2) for name, _ in themes]
     heights = [24 + 16 * (len(name) - 1) for name in names]
     width, y, parts = label + column * len(numbers) + 8, 26.0, []
     for place, number in enumerate(numbers):
@@ -171,7 +171,7 @@ def chart_of_themes(themes: Sequence[tuple[str, Sequence[int]]]) -> Chart | None
                 )
         y += height
     parts.append(_rule(0, y, width))
-    rows = tuple((one_line(name), ", ".join(map(str, sorted(mine)))) for name, mine in themes)
+    rows = tuple((paper_line(name), ", ".join(map(str, sorted(mine)))) for name, mine in themes)
     described = "; ".join(f"{name}: articles {mine or 'none'}" for name, mine in rows)
     return Chart(title, drawing(width, y + 4, title, described, parts), ("theme", "articles"), rows)
 
