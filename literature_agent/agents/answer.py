@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
 
 from pydantic_ai.usage import RunUsage as ModelUsage
@@ -10,6 +10,7 @@ from pydantic_ai.usage import RunUsage as ModelUsage
 from literature_agent.agents.models import EXTRACTIVE, EXTRACTIVE_NOTE
 from literature_agent.agents.run import Ending, Run
 from literature_agent.artifacts import Artifact, CitationArtifact
+from literature_agent.custody import request_limits
 from literature_agent.errors import counted
 from literature_agent.integrity import CitedArticle, Desk, Settled, settle
 from literature_agent.ledger import SourceCoverage
@@ -21,6 +22,9 @@ from literature_agent.outputs import (
     RunUsage,
 )
 from literature_agent.render import render_answer_markdown, render_notebook_html
+
+_NAMED_LIMITS = ("languages", "publication_types")
+"""Limits whose values a source may not know."""
 
 
 def write_answer(
@@ -136,6 +140,7 @@ def _limitations(
     found += run.unresolved
     found += [f"{failure.source} failed: {failure.message}" for failure in run.ledger.failures()]
     asked = {source.source for source in coverage if source.asked}
+    found += _limits_not_applied(run, asked)
     not_asked = [source.name for source in run.custody.sources if source.name not in asked]
     if not_asked:
         found.append(f"Not asked: {', '.join(not_asked)}.")
@@ -181,6 +186,29 @@ def _limitations(
             f"{counted(number, 'research gap')} {verbs[0]} on no search and no quote: {verbs[1]} not searched for."
         )
     return found
+
+
+def _limits_not_applied(run: Run, asked: Container[str]) -> Iterable[str]:
+    """The request's own limits that a source has not applied, once for each source and limit: it has no such filter,
+    or it did not know the value and searched without it."""
+    limits = request_limits(run.request, {})
+    told: dict[str, None] = {}
+    for source in run.custody.sources:
+        if source.name in asked:
+            told.update(
+                (f"{source.label} can't filter by {name}; its hits are not limited by it.", None)
+                for name in limits
+                if name not in source.filters
+            )
+    values = [str(value).lower() for name in _NAMED_LIMITS for value in limits.get(name, ())]
+    for entry in run.ledger.entries:
+        # The values are the caller's own and stand in quotes, as they are sent: words of the question do not count.
+        told.update(
+            (warning, None)
+            for warning in entry.warnings
+            if any(f'"{value}"' in warning.lower() or f"'{value}'" in warning.lower() for value in values)
+        )
+    return told
 
 
 def _was(number: int) -> str:

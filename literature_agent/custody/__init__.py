@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps
+from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps, request_limits
 from literature_agent.custody.events import Event, EventKind, Observer
 from literature_agent.custody.fetching import identifier_for
 from literature_agent.custody.gate import READ_TOOL, Custody
@@ -19,4 +19,5 @@ __all__ = [
     "Shown",
     "Steps",
     "identifier_for",
+    "request_limits",
 ]
