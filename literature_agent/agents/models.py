@@ -45,10 +45,7 @@ def resolve_model(model: models.Model | str) -> models.Model:
             ) from None
         key = _KEY.search(message)
         if key is not None:
-            raise ConfigurationError(
-                f"The model {name!r} needs the key {key.group()}, which is not set.",
-                recovery=f"Set {key.group()}, or use the model `extractive`.",
-            ) from None
+            raise _key_missing(name, key.group()) from None
         raise ConfigurationError(
             f"The model {name!r} can't be used: {message[:300]}", recovery="Mend what the message names."
         ) from None
@@ -58,6 +55,22 @@ def resolve_model(model: models.Model | str) -> models.Model:
             f"The model {name!r} needs the package of its provider, which is not installed.",
             recovery=f"Install the extra: pip install 'literature-agent[{provider}]'.",
         ) from None
+    except Exception as refused:  # noqa: BLE001  # each provider's package has errors of its own
+        key = _KEY.search(str(refused))
+        if key is not None:
+            raise _key_missing(name, key.group()) from None
+        # Its message is not repeated: it may hold the key or what else was read from the environment.
+        raise ConfigurationError(
+            f"The model {name!r} can't be used: its provider's package raised {type(refused).__name__}.",
+            recovery="Check the provider's key and the other settings of its package.",
+        ) from None
+
+
+def _key_missing(name: str, key: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"The model {name!r} needs the key {key}, which is not set.",
+        recovery=f"Set {key}, or use the model `extractive`.",
+    )
 
 
 class ProviderModel(WrapperModel):

@@ -106,6 +106,41 @@ def test_a_broken_configuration_is_exit_code_2(
     assert wrong[0]["todo"]
 
 
+@pytest.mark.parametrize(
+    ("model", "key"),
+    [
+        ("openai:gpt-5.2", "OPENAI_API_KEY"),
+        ("openai-chat:gpt-5.2", "OPENAI_API_KEY"),
+        ("anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("groq:llama-3.3-70b-versatile", "GROQ_API_KEY"),
+    ],
+)
+def test_an_empty_key_is_a_key_that_is_not_set(
+    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch, model: str, key: str
+) -> None:
+    monkeypatch.setenv(key, "")
+    done = cli("run", "x", "--model", model)
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert key in done.err or "Install the extra" in done.err
+    monkeypatch.setenv("LITERATURE_AGENT_MODEL", model)
+    found = cli("doctor", "--offline", "--json")
+    assert found.code == 2
+    assert _finding(found, "model")["status"] == "wrong"
+
+
+def test_what_a_providers_package_raises_is_one_sentence_without_its_text(
+    cli: Run, server: SandboxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRET")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:sk-SECRET")
+    done = cli("run", "x", "--model", "openai:gpt-5.2")
+    assert done.code == 2
+    assert done.err.startswith("Error: The model 'openai:gpt-5.2' can't be used: ")
+    assert done.err.count("\n") == 1
+    assert "SECRET" not in done.err + done.out
+
+
 def test_a_model_with_its_key_is_ok_and_its_provider_is_named(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITERATURE_AGENT_MODEL", "openai:gpt-5")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-SECRET")
