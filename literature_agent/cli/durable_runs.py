@@ -82,7 +82,7 @@ def resume(
     It goes on where it was. No model request is paid for twice whose answer was recorded.
     """
     require_durable()
-    from literature_agent.cli.run import EXIT_CODES, write_answer
+    from literature_agent.cli.run import EXIT_CODES, NOT_SAVED, write_answer
     from literature_agent.durable.single import resume as resume_run
 
     if json and output is None and format not in (None, Format.json):
@@ -100,8 +100,7 @@ def resume(
         _resumable(run_id),
     ):
         answer = resume_run(run_id, settings=opened.settings, on_event=listen, say=screen.note)
-    write_answer(screen, answer, form, file)
-    return EXIT_CODES[answer.status]
+    return EXIT_CODES[answer.status] if write_answer(screen, answer, form, file) else NOT_SAVED
 
 
 def runs(

@@ -24,12 +24,29 @@ def name_for(question: str, suffix: str) -> str:
     return (words[:LONGEST_NAME].rstrip("-") or "answer") + suffix
 
 
+def check_name(path: Path) -> None:
+    """Refuse a path that the system can't look up, such as one with too long a name.
+
+    Raises:
+        InvalidInputError: as above; that there is no such file is no mistake.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    except OSError as refused:
+        raise InvalidInputError(
+            f"The file {str(path)[:80]!r} can't be written: {refused.strerror}.", recovery="Name another file."
+        ) from None
+
+
 def output_file(path: Path, question: str, suffix: str) -> Path:
     """The file to write: `path`, or in the folder `path` a file named after the question. Checked before any work.
 
     Raises:
         InvalidInputError: nothing can be written there.
     """
+    check_name(path)
     file = path / name_for(question, suffix) if path.is_dir() else path
     if not file.parent.is_dir():
         raise InvalidInputError(

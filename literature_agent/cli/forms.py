@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from literature_agent.cli.files import check_name
 from literature_agent.cli.screen import error_document, to_json
 from literature_agent.errors import ErrorKind, InvalidInputError, LiteratureError, source_error
 
@@ -53,6 +54,7 @@ def check_log_files(files: Sequence[Path]) -> None:
         InvalidInputError: it has no known ending, or its folder does not exist.
     """
     for file in files:
+        check_name(file)
         if file.suffix.lower() not in LOG_SUFFIXES:
             raise InvalidInputError(
                 f"--search-log {str(file)!r} has no ending that says its form.",

@@ -58,6 +58,8 @@ NO_MODEL = (
     "(set one with --model or LITERATURE_AGENT_MODEL)."
 )
 EXIT_CODES = {"complete": 0, "no_evidence": 0, "failed": 1, "partial": 3}
+NOT_SAVED = 1
+"""Exit code where a file that was asked for could not be written."""
 
 
 def run(
@@ -209,11 +211,11 @@ def run(
         screen.note(recorded_note(recording))
     if open_report and file is None:
         file = _report_file(question)
-    if write_answer(screen, answer, form, file) and open_report and file is not None:
+    saved = [write_answer(screen, answer, form, file)]
+    if saved[0] and open_report and file is not None:
         _show(screen, file)
-    for log in search_log or ():
-        _saved(screen, log, rendered_log(answer, log))
-    return EXIT_CODES[answer.status]
+    saved += [_saved(screen, log, rendered_log(answer, log)) for log in search_log or ()]
+    return EXIT_CODES[answer.status] if all(saved) else NOT_SAVED
 
 
 def _print_drift(screen: Screen, folder: Path, settings: Settings, listen: Observer, token: CancellationToken) -> int:
@@ -255,7 +257,7 @@ def _report_file(question: str) -> Path:
 
 
 def write_answer(screen: Screen, answer: LiteratureAggregationOutput, form: Format, file: Path | None) -> bool:
-    """Write the answer where it is wanted, and say whether that is `file`."""
+    """Write the answer where it is wanted. False if that is `file` and it can't be written: then it is on stdout."""
     written = file is not None and _saved(screen, file, rendered(answer, form, 80))
     if screen.json:
         screen.document(document_of(answer))
@@ -268,14 +270,14 @@ def write_answer(screen: Screen, answer: LiteratureAggregationOutput, form: Form
             screen.error(failure_of(answer))
         elif answer.status != "complete":
             screen.note(f"The answer's status is {answer.status}.")
-    return written
+    return written or file is None
 
 
 def _saved(screen: Screen, file: Path, text: str) -> bool:
     try:
         file.write_text(text, encoding="utf-8", newline="")
     except OSError as refused:
-        screen.note(f"{str(file)!r} can't be written: {refused.strerror}.")
+        screen.trouble(f"{str(file)!r} can't be written: {refused.strerror}.")
         return False
     screen.note(f"Written to {file}.")
     return True

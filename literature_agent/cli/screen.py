@@ -52,6 +52,10 @@ class Screen:
         if sentence and not self.quiet:
             _write(sys.stderr, _fitted(_safe(sentence)) + "\n")
 
+    def trouble(self, sentence: str) -> None:
+        """Something that went wrong beside the result, on stderr; also with `--quiet`."""
+        _write(sys.stderr, _fitted(_safe(sentence)) + "\n")
+
     def error(self, error: LiteratureError) -> None:
         """Why the command failed: in JSON mode as a document on stdout, else one line on stderr."""
         if self.json:

@@ -302,3 +302,57 @@ def test_ctrl_c_ends_in_a_partial_answer_without_a_traceback(server: SandboxServ
     assert "Status: PARTIAL." in out
     assert "Traceback" not in err
     assert "Stopping" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "sources", "said"),
+    [
+        (("--languages", "ger"), "europepmc", "Europe PMC can't filter by languages; its hits are not limited by it."),
+        (
+            ("--publication-types", "Review"),
+            "clinicaltrials",
+            "ClinicalTrials.gov can't filter by publication_types; its hits are not limited by it.",
+        ),
+    ],
+)
+def test_a_limit_that_a_source_can_not_apply_is_said_once(
+    cli: Run, server: SandboxServer, given: tuple[str, str], sources: str, said: str
+) -> None:
+    found = cli("run", *given, "--sources", sources, "metformin dementia", "--json").document
+    assert len(found["search_log"]) > 1
+    assert found["limitations"].count(said) == 1
+    assert said.split(";")[0] not in str(cli("run", "--sources", sources, "metformin dementia", "--json").document)
+
+
+def test_a_limit_that_pubmed_does_not_know_is_said(cli: Run, server: SandboxServer) -> None:
+    limits = ("--publication-types", "Nonsense", "--sources", "pubmed")
+    found = cli("run", *limits, "metformin dementia", "--json").document
+    told = [sentence for sentence in found["limitations"] if "Nonsense" in sentence]
+    assert len(told) == 1
+    assert "PubMed does not know the quoted phrase" in told[0]
+    known = cli("run", "--publication-types", "Review", *limits[2:], "metformin dementia", "--json").document
+    assert not [sentence for sentence in known["limitations"] if "phrase" in sentence]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_that_can_not_be_saved_is_printed_and_said(cli: Run, server: SandboxServer, tmp_path: Path) -> None:
+    for name in ("a.json", "a.md", "log.csv"):
+        (tmp_path / name).symlink_to("/dev/full")
+    for given in (("--output", "a.json"), ("--output", "a.md"), ("--search-log", "log.csv")):
+        done = cli("run", "-q", given[0], str(tmp_path / given[1]), QUESTION)
+        assert done.code == 1
+        assert done.err.count("\n") == 1
+        assert "can't be written: No space left on device." in done.err
+        assert "metformin" in done.out
+
+
+def test_an_output_whose_name_is_too_long_is_refused_before_any_work(
+    cli: Run, server: SandboxServer, tmp_path: Path
+) -> None:
+    for option, name in (("--output", "a" * 300 + ".md"), ("--search-log", "a" * 300 + ".csv")):
+        for path in (tmp_path / name, tmp_path / name / "a.csv"):
+            done = cli("run", option, str(path), QUESTION)
+            assert done.code == 2
+            assert "File name too long" in done.err
+            assert done.err.count("\n") == 1
+    assert not server.requests
