@@ -602,8 +602,15 @@ def _calls_of_turn(ctx: RunContext[Any]) -> list[ToolCallPart]:
     return [] if reply is None else list(reply.tool_calls)
 
 
+class _Limits(UsageLimits):
+    """Limits whose answer says in its `limitations`, instead of a warning, that a price was not known."""
+
+    def check_cost(self, usage: ModelUsage, *, warn_if_cost_unavailable: bool = False) -> None:
+        super().check_cost(usage, warn_if_cost_unavailable=False)
+
+
 def _limits(budget: Budget) -> UsageLimits:
-    return UsageLimits(
+    return _Limits(
         request_limit=budget.max_requests,
         total_tokens_limit=budget.max_tokens,
         cost_limit=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),

@@ -25,6 +25,8 @@ from literature_agent.render import render_answer_markdown, render_notebook_html
 
 _NAMED_LIMITS = ("languages", "publication_types")
 """Limits whose values a source may not know."""
+_FREE = "test:"
+"""Models of pydantic-ai's own that ask nobody."""
 
 
 def write_answer(
@@ -57,7 +59,7 @@ def write_answer(
         key_themes=settled.themes,
         research_gaps=settled.gaps,
         status=status,
-        limitations=tuple(_limitations(run, settled, articles, coverage, ending, model)),
+        limitations=tuple(_limitations(run, settled, articles, coverage, ending, model, usage)),
         coverage=coverage,
         search_log=run.ledger.search_log(),
         excluded=excluded,
@@ -131,10 +133,17 @@ def _limitations(
     coverage: Sequence[SourceCoverage],
     ending: Ending | None,
     model: str,
+    usage: ModelUsage,
 ) -> list[str]:
     found: list[str] = []
     if ending is not None:
         found.append(ending.sentence)
+    dollars = run.budget.max_cost_usd
+    if dollars is not None and usage.requests and usage.cost is None and not model.startswith(_FREE):
+        name = model.split(":", 1)[-1]
+        found.append(
+            f"The limit of {dollars:g} US dollars could not be applied: the price of the model {name} is not known."
+        )
     if model == EXTRACTIVE:
         found.append(EXTRACTIVE_NOTE)
     found += run.unresolved

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.test import TestModel
 
 from literature_agent import Budget, LiteratureAggregationOutput, LiteratureAggregator, Settings
 from literature_agent.custody.calls import search_key
@@ -204,3 +205,24 @@ async def test_old_results_shrink_when_the_context_fills_and_their_papers_stay_c
     assert "[status:" in first
     assert set(heard[1].references) <= set(last.references)
     assert "Abstract:" in last.texts[-1]
+
+
+@pytest.mark.parametrize("dollars", [0.0, 0.5])
+async def test_a_cost_limit_that_could_not_be_applied_is_said(settings: Settings, dollars: float) -> None:
+    output, _ = await run(settings, search("metformin"), cite_first, budget=Budget(max_cost_usd=dollars))
+    assert output.status == "complete"
+    sentences = [sentence for sentence in output.limitations if "US dollars" in sentence]
+    assert sentences == [
+        f"The limit of {dollars:g} US dollars could not be applied: the price of the model scripted is not known."
+    ]
+
+
+async def test_a_cost_limit_is_not_spoken_of_where_the_model_is_free_or_there_is_none(settings: Settings) -> None:
+    free = await LiteratureAggregator("extractive", settings=settings).run(QUESTION, budget=Budget(max_cost_usd=0.5))
+    unlimited, _ = await run(settings, search("metformin"), cite_first)
+    tested = await LiteratureAggregator(TestModel(call_tools=[]), settings=settings).run(
+        QUESTION, budget=Budget(max_cost_usd=0.5)
+    )
+    assert tested.usage.requests > 0
+    for output in (free, unlimited, tested):
+        assert not any("US dollars" in sentence for sentence in output.limitations)
