@@ -152,6 +152,8 @@ class IntegrityReport(Record):
     quotes_dropped: int = 0
     claims_unsupported: int = 0
     gaps_downgraded: int = 0
+    versions_joined: int = 0
+    """References to an earlier version (preprint, paper since updated) that stood beside the later one as a study."""
     repair_rounds: int = 0
 
 

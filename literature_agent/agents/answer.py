@@ -194,6 +194,12 @@ def _limitations(
         found.append(
             f"{counted(number, 'research gap')} {verbs[0]} on no search and no quote: {verbs[1]} not searched for."
         )
+    if report.versions_joined:
+        number = report.versions_joined
+        found.append(
+            f"{counted(number, 'reference')} to an earlier version of a cited study {_was(number)} cut or marked: "
+            "preprint and paper are one study."
+        )
     return found
 
 

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from literature_agent.artifacts import Quote
 from literature_agent.errors import counted
 from literature_agent.integrity.desk import Desk
-from literature_agent.integrity.gaps import objection
+from literature_agent.integrity.gaps import objection, states
 from literature_agent.integrity.prose import (
     NOT_WORD_FOR_WORD,
     Problem,
     Prose,
     Tally,
+    one_study,
     review_prose,
     review_reference,
     settle_prose,
 )
 from literature_agent.integrity.quotes import verify_quote
+from literature_agent.integrity.standing import counted_twice, silent_mark
 from literature_agent.outputs import AggregationDraft, DraftGap, IntegrityReport, KeyTheme, ResearchGap
 from literature_agent.registry import find_references
 
@@ -69,12 +71,17 @@ def review(draft: AggregationDraft, desk: Desk) -> tuple[Problem, ...]:
     problems = [problem for prose in _prose(draft, desk) for problem in review_prose(prose, desk)]
     for name, references in _reference_lists(draft):
         problems += [p for raw in references if (p := review_reference(name, raw, desk)) is not None]
+        for earlier, later in counted_twice("", _shown(references, desk), desk).items():
+            problems.append(Problem(name, earlier, one_study(earlier, later, desk)))
     for index, article in enumerate(draft.relevant_articles):
         reference = desk.shown(article.reference)
         _, dropped = _verified(article.quotes, [reference] if reference else [], desk)
         problems += [Problem(f"relevant_articles[{index}].quotes", quote[:160], NOT_WORD_FOR_WORD) for quote in dropped]
+    for index, theme in enumerate(draft.key_themes):
+        problems += _review_silent(f"key_themes[{index}]", f"{theme.name} {theme.description}", theme.references, desk)
     for index, gap in enumerate(draft.research_gaps):
         problems += _review_gap(f"research_gaps[{index}]", gap, desk)
+        problems += _review_silent(f"research_gaps[{index}]", gap.description, gap.references, desk)
     return tuple(dict.fromkeys(problems))
 
 
@@ -120,6 +127,18 @@ def _review_gap(name: str, gap: DraftGap, desk: Desk) -> Iterator[Problem]:
     if gap.basis == "stated_in_literature" and not kept and not dropped:
         fix = "copy into `quotes` the words in which authors name it, with their reference; else `not_searched`."
         yield Problem(f"{name}.basis", gap.basis, fix)
+    elif gap.basis == "stated_in_literature":
+        stated = _stated(gap.quotes, gap.references, gap.description, desk)
+        if kept and not stated:
+            fix = (
+                "the quotes do not speak of this gap, or are titles: copy the words in which authors name it; else "
+                "`not_searched`."
+            )
+            yield Problem(f"{name}.quotes", gap.quotes[0][:160], fix)
+        elif kept:
+            for reference in _shown(gap.references, desk):
+                if reference not in stated:
+                    yield Problem(f"{name}.references", reference, "none of the quotes that name this gap is from it.")
     if gap.basis == "null_search":
         for search_id in gap.searches:
             if (why := objection(search_id, gap.description, desk)) is not None:
@@ -129,11 +148,33 @@ def _review_gap(name: str, gap: DraftGap, desk: Desk) -> Iterator[Problem]:
             yield Problem(f"{name}.basis", gap.basis, fix)
 
 
+def _review_silent(name: str, said: str, references: Sequence[str], desk: Desk) -> Iterator[Problem]:
+    for reference in _shown(references, desk):
+        if (mark := silent_mark(reference, said, desk)) is not None:
+            status = "has been retracted" if mark == "[RETRACTED]" else "is under an expression of concern"
+            yield Problem(f"{name}.references", reference, f"{status}: say so in the description, or leave it out.")
+
+
+def _stated(
+    quotes: Sequence[str], references: Iterable[str], description: str, desk: Desk
+) -> dict[str, tuple[Quote, ...]]:
+    """The works whose authors name the gap, each with the words; a title states nothing."""
+    stated: dict[str, tuple[Quote, ...]] = {}
+    for reference in _shown(references, desk):
+        kept, _ = _verified(quotes, [reference], desk)
+        kept = tuple(quote for quote in kept if quote.section != "title")
+        if states((quote.text for quote in kept), description):
+            stated[reference] = kept
+    return stated
+
+
 def _verified(
     quotes: Iterable[str], references: Sequence[str], desk: Desk
 ) -> tuple[tuple[Quote, ...], tuple[str, ...]]:
     """Quotes that stand in what was shown of the given works, and those that do not."""
     sections = [section for reference in references for section in desk.sections(reference)]
+    # Words of the title that stand in the text too are quoted from the text.
+    sections.sort(key=lambda each: each.section == "title")
     kept: list[Quote] = []
     dropped: list[str] = []
     for quote in dict.fromkeys(quotes):
@@ -162,6 +203,7 @@ def settle(draft: AggregationDraft, desk: Desk, *, max_articles: int, repair_rou
         name = settle_prose(Prose("name", theme.name, beside=beside), desk, tally)
         description = settle_prose(Prose("description", theme.description, claims=True), desk, tally)
         references = _settle_references(theme.references, desk, tally)
+        description = _with_marks(description, name, references, desk)
         if name and (description or references):
             themes.append(KeyTheme(name=name, description=description, references=references))
     gaps = [gap for draft_gap in draft.research_gaps if (gap := _settle_gap(draft_gap, desk, tally)) is not None]
@@ -172,6 +214,7 @@ def settle(draft: AggregationDraft, desk: Desk, *, max_articles: int, repair_rou
         quotes_dropped=tally.quotes_dropped,
         claims_unsupported=tally.claims_unsupported,
         gaps_downgraded=tally.gaps_downgraded,
+        versions_joined=tally.versions_joined,
         repair_rounds=repair_rounds,
     )
     settled = Settled(summary, tuple(articles), tuple(themes), tuple(gaps), report)
@@ -219,7 +262,17 @@ def _settle_references(written: Iterable[str], desk: Desk, tally: Tally) -> tupl
             tally.unknown_references += 1
         else:
             kept.append(desk.strongest(reference))
-    return tuple(dict.fromkeys(kept))
+    twice = counted_twice("", dict.fromkeys(kept), desk)
+    tally.versions_joined += len(twice)
+    return tuple(reference for reference in dict.fromkeys(kept) if reference not in twice)
+
+
+def _with_marks(description: str, name: str, references: Iterable[str], desk: Desk) -> str:
+    """`description` with the marks of listed works of which it does not say that they need one."""
+    for reference in references:
+        if (mark := silent_mark(reference, f"{name} {description}", desk)) is not None:
+            description = f"{description} {reference} {mark}".strip()
+    return description
 
 
 def _settle_gap(gap: DraftGap, desk: Desk, tally: Tally) -> ResearchGap | None:
@@ -232,6 +285,14 @@ def _settle_gap(gap: DraftGap, desk: Desk, tally: Tally) -> ResearchGap | None:
         return None
     searches = tuple(dict.fromkeys(s.strip() for s in gap.searches if objection(s, description, desk) is None))
     basis = gap.basis
+    if basis == "stated_in_literature":
+        stated = _stated(gap.quotes, references, description, desk)
+        if stated:
+            references = tuple(stated)
+            quotes = tuple(dict.fromkeys(quote for kept in stated.values() for quote in kept))
+        else:
+            quotes = ()
+    description = _with_marks(description, "", references, desk)
     if (basis == "stated_in_literature" and not quotes) or (basis == "null_search" and not searches):
         basis = "not_searched"
         tally.gaps_downgraded += 1

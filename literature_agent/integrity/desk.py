@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -68,6 +69,49 @@ class Desk:
             if paper is not None and self.shown(str(linked.reference)) and paper.correction_status != "retracted":
                 return self.strongest(str(linked.reference))
         return None
+
+    def later_version(self, reference: str, among: Iterable[str]) -> str | None:
+        """Which of the works `among` is a later version of this one: the paper of a preprint, the update of a paper, of
+        two preprints of one study the one that stands first in its family. Notices and registrations are no
+        versions."""
+        others = [other for other in among if self.strongest(other) != self.strongest(reference)]
+        work = self.registry.find(reference) if others else None
+        if work is None:
+            return None
+        if not work.is_preprint:
+            return next((other for other in others if self._updates(other, reference)), None)
+        linked = {self.strongest(str(each.reference)): each.relation for each in self.registry.linked(reference)}
+        papers = [other for other in others if linked.get(self.strongest(other)) == "paper"]
+        if papers:
+            return papers[0]
+        order = [str(member) for member in self.registry.family(reference)]
+        place = order.index(self.strongest(reference)) if self.strongest(reference) in order else 0
+        return next(
+            (
+                other
+                for other in others
+                if self.strongest(other) in order[:place] and linked.get(self.strongest(other)) == "preprint"
+            ),
+            None,
+        )
+
+    def _updates(self, later: str, earlier: str) -> bool:
+        """Whether a record of one of the two says that the one is an update of the other."""
+        return self.strongest(later) in self._named(earlier, "updated_by") or self.strongest(earlier) in self._named(
+            later, "update_of"
+        )
+
+    def _named(self, reference: str, relation: str) -> set[str]:
+        """The held works that a work names as what stands in this relation to it."""
+        named = (
+            self.registry.find_by_identifier(kind, value)
+            for copy in self.registry.copies(reference)
+            for other in copy.related
+            if other.relation == relation
+            for kind, value in (("doi", other.doi), ("pmid", other.pmid), ("pmcid", other.pmcid))
+            if value
+        )
+        return {self.strongest(str(found)) for found in named if found is not None}
 
     def sections(self, reference: str) -> list[ShownSection]:
         """The stored texts of a work of which this run has shown something."""

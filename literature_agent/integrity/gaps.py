@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from literature_agent.integrity.desk import Desk
 from literature_agent.integrity.vocabulary import words
 from literature_agent.ledger import LedgerEntry, SearchRecord
+from literature_agent.registry import find_references, remove_references
 
 SHARED_WORDS = 2
 """Content words that query and description must have in common, where they share no MeSH term."""
@@ -21,6 +22,15 @@ _NO_CONTENT = words(
     published record records report reported research result results review reviews search searches searched source
     sources studied studies study trial trials data database databases available compared comparing comparison
     pubmed europe pmc medline exist exists whether gap information
+    """
+)
+# What every gap is called.
+_OPEN = words(
+    """
+    unknown unclear uncertain open lacking needed need needs required further future remain remains remained question
+    questions name names named author authors still yet should would may might must be examined examine investigate
+    investigated understood clear determine determined establish established confirm confirmed warranted limited few
+    little insufficient scarce article articles work works
     """
 )
 _TAG = re.compile(r"\[[^\[\]]*\]")
@@ -65,6 +75,17 @@ def objection(search_id: str, description: str, desk: Desk) -> str | None:
     if record.status != "empty" or record.total:
         return "that search found something"
     return _misread(entry) or next(_unstated(record, description), None) or _off_topic(record, description)
+
+
+def states(quoted: Iterable[str], description: str) -> bool:
+    """Whether words that authors wrote share a content word with the gap that they are said to name."""
+    about = {_stem(word) for word in _words(_bare(description)) if word not in _OPEN}
+    said = {_stem(word) for text in quoted for word in _words(text) if word not in _OPEN}
+    return any(_same(one, other) for one in about for other in said)
+
+
+def _bare(text: str) -> str:
+    return remove_references(text, {found.key for found in find_references(text)})
 
 
 def _misread(entry: LedgerEntry) -> str | None:

@@ -15,13 +15,15 @@ from literature_agent.integrity.leaks import Leak
 from literature_agent.integrity.quotations import quotations
 from literature_agent.integrity.quotes import verify_quote
 from literature_agent.integrity.sentences import sentence_spans
-from literature_agent.integrity.standing import silent_mark, superseded_by
+from literature_agent.integrity.standing import counted_twice, silent_mark, superseded_by
 from literature_agent.registry import find_references, remove_references, replace_references
 
 UNSUPPORTED = " [unsupported]"
 
 # Marks that only code sets; it sets them again where they belong.
-_MARKS = re.compile(r"\s?\[(?:unsupported|RETRACTED|CONCERN)\]|\s?\[published as «artifact:link:cite~\w{10}»\]", re.I)
+_MARKS = re.compile(
+    r"\s?\[(?:unsupported|RETRACTED|CONCERN)\]|\s?\[(?:published|updated) as «artifact:link:cite~\w{10}»\]", re.I
+)
 # What only a tool result may hold, and what nobody can see.
 _FENCE = re.compile(r"</?\s*papers?\b[^<>]{0,80}>?", re.I)
 _UNSEEN = re.compile(
@@ -52,6 +54,7 @@ class Tally:
     quotes_dropped: int = 0
     claims_unsupported: int = 0
     gaps_downgraded: int = 0
+    versions_joined: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,17 @@ def review_prose(prose: Prose, desk: Desk) -> list[Problem]:
             if (published := superseded_by(reference, cited, desk)) is not None:
                 fix = f"{reference} is a preprint: cite its published version {published}, the preprint only beside it."
                 problems.append(Problem(name, sentence[:160], fix))
+        for earlier, later in counted_twice(sentence, cited, desk).items():
+            problems.append(Problem(name, sentence[:160], one_study(earlier, later, desk)))
     return problems
+
+
+def one_study(earlier: str, later: str, desk: Desk) -> str:
+    """What to do where two versions of one study are cited as two."""
+    what = desk.work(earlier)
+    if what is not None and what.is_preprint:
+        return f"{earlier} is a preprint of {later}, they are one study: cite {later}, or say so in the sentence."
+    return f"{later} is a later version of {earlier}, they are one study: cite {later}, or say so in the sentence."
 
 
 NOT_WORD_FOR_WORD = (
@@ -197,6 +210,7 @@ def _settle_sentence(sentence: str, prose: Prose, desk: Desk, tally: Tally) -> s
     sentence = _without_unknown(sentence, desk)
     if not sentence:
         return ""
+    sentence = _each_study_once(sentence, desk, tally)
     cited = _shown_in(sentence, desk)
     if prose.claims and not cited and is_claim(sentence):
         tally.claims_unsupported += 1
@@ -238,6 +252,41 @@ def _without_unknown(sentence: str, desk: Desk) -> str:
         sentence = remove_references(sentence, unknown).strip()
     sentence = _REPEATED.sub(r"\1", sentence)
     return sentence if re.search(r"\w", sentence) else ""
+
+
+_TOKEN = "«artifact:link:cite~[0-9A-Z]{10}»"
+_BEFORE_IT = re.compile(rf"(?:{_TOKEN}[\s,;]*(?:and\s)?)+$")
+_BEHIND_IT = re.compile(rf"(?:[\s,;]*(?:and\s)?{_TOKEN})+")
+# Where a mark of support stands: words before it, and the end of a clause or bracket behind it.
+_WORDS_BEFORE = re.compile(r"\w\s*[(\[]?\s*$")
+_CLAUSE_ENDS = re.compile(r"\s*(?:[)\].;,!?]|and\s|$)")
+_WANTS_TWO = re.compile(r"\b(?:both|between|neither|either)\s*$", re.I)
+
+
+def _each_study_once(sentence: str, desk: Desk, tally: Tally) -> str:
+    """`sentence` without earlier versions of works that it cites; one on which the words rest is named as such."""
+    for earlier, later in counted_twice(sentence, _shown_in(sentence, desk), desk).items():
+        tally.versions_joined += 1
+        found = [each for each in find_references(sentence) if desk.shown(each.raw) == desk.shown(earlier)]
+        if any(_is_needed(sentence, each.start, each.end) for each in found):
+            work = desk.work(earlier)
+            mark = f"[{'published' if work is None or work.is_preprint else 'updated'} as {desk.strongest(later)}]"
+            token = desk.strongest(earlier)
+            sentence = sentence.replace(token, f"{token} {mark}", 1)
+        else:
+            sentence = remove_references(sentence, {each.key for each in found}).strip()
+    return sentence
+
+
+def _is_needed(sentence: str, start: int, end: int) -> bool:
+    """Whether words would hang in the air without the reference, alone or with those beside it."""
+    left, right = _BEFORE_IT.search(sentence[:start]), _BEHIND_IT.match(sentence[end:])
+    first, last = left.start() if left else start, end + right.end() if right else end
+    if not _WORDS_BEFORE.search(sentence[:first]) or not _CLAUSE_ENDS.match(sentence[last:]):
+        return True
+    if left or right:
+        return _WANTS_TWO.search(sentence[:first]) is not None
+    return _rests_on(sentence, start, end)
 
 
 def _rests_on(sentence: str, start: int, end: int) -> bool:

@@ -2,6 +2,9 @@
 
 After the last repair code writes the mark beside the reference: `«...» [RETRACTED]`, `«...» [CONCERN]`, `«...»
 [published as «...»]`. Nothing is cut for it: the reader loses nothing, and no such reference is silent.
+
+Two versions of one study never stand as two: beside the later version the earlier one is cut, unless the sentence says
+that they are one.
 """
 
 from __future__ import annotations
@@ -108,3 +111,37 @@ def superseded_by(reference: str, cited: Iterable[str], desk: Desk) -> str | Non
     none."""
     published = desk.published_version(reference)
     return None if published is None or published in map(desk.strongest, cited) else published
+
+
+# A sentence that says that one is the other, and one that counts them as two.
+_SAYS_ONE = re.compile(
+    rf"\b(?:its|whose|their)\s(?:[\w-]+\s){{0,3}}?(?:pre-?prints?|versions?|papers?|publications?|articles?|updates?)\b"
+    rf"|\bpre-?prints?\s(?:versions?\s)?of\b|\bpublished\s(?:\w+\s)?(?:as|versions?|form|in\sfull)\b"
+    rf"|\b(?:later|since|then|subsequently|now|meanwhile|finally|afterwards)\s(?:been\s)?published\b"
+    rf"|\b(?:first|originally|initially|earlier|previously|also|available|posted|appeared|shared|released|both)\s(?:\w+\s){{0,3}}?"
+    rf"(?:as|in)\s(?:an?\s)?pre-?print\b"
+    rf"|[(\[]\s?(?:(?:also|see|and|as|an?|the|its|earlier|first|posted|with)\s){{0,3}}pre-?print(?:ed)?:?,?\s?(?:as\s)?{_REFERENCE}"
+    rf"|{_REFERENCE}\s?[(\[]\s?(?:(?:an?|the|its|earlier|as)\s){{0,2}}pre-?print\b"
+    rf"|\bsame\s(?:\w+\s){{0,2}}?{_ONE}\b|\brepublish|\bupdat(?:e|es|ed|ing)\b"
+    r"|\b(?:earlier|later|previous|older|newer|new|first|second|revised)\sversions?\b",
+    re.I,
+)
+_SAYS_SEVERAL = re.compile(r"\b(?:independent|independently|separate|separately|unrelated|distinct)\b", re.I)
+_COUNTS_SEVERAL = re.compile(
+    rf"\b(?:two|2|both|several|multiple)\s(?:[\w-]+\s){{0,3}}?(?:{_MANY}|cohorts|groups|teams|experiments)\b", re.I
+)
+_VERSIONS_NAMED = 2
+
+
+def counted_twice(sentence: str, cited: Iterable[str], desk: Desk) -> dict[str, str]:
+    """The works `cited` whose later version is cited with them, each with that version, where the sentence does not say
+    that they are one study."""
+    listed = list(cited)
+    if len(listed) < _VERSIONS_NAMED:
+        return {}
+    earlier = {each: later for each in listed if (later := desk.later_version(each, listed)) is not None}
+    if not earlier:
+        return {}
+    read, _ = _read(sentence, desk)
+    several = _SAYS_SEVERAL.search(read) or (len(listed) == _VERSIONS_NAMED and _COUNTS_SEVERAL.search(read))
+    return earlier if several or not _SAYS_ONE.search(read) else {}

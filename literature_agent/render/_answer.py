@@ -233,6 +233,7 @@ def checks(output: LiteratureAggregationOutput, unknown: int) -> Iterator[str]:
         (found.quotes_dropped, "quote dropped that stands in no text", "quotes dropped that stand in no text"),
         (found.claims_unsupported, "claim without support", "claims without support"),
         (found.gaps_downgraded, "gap downgraded", "gaps downgraded"),
+        (found.versions_joined, "version joined with its study", "versions joined with their studies"),
         (found.repair_rounds, "round of repair", "rounds of repair"),
         (unknown, "reference without a record here", "references without a record here"),
     )

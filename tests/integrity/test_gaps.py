@@ -132,3 +132,35 @@ def test_an_unfounded_gap_is_repaired_else_not_searched(world: World) -> None:
     assert settled.gaps[0].searches == (found_nothing,)
     assert settled.integrity.gaps_downgraded == 4
     assert settled.integrity.quotes_dropped == 2
+
+
+QUOTED = "further trials in children are needed."
+
+
+@pytest.mark.parametrize(
+    ("description", "quotes", "held"),
+    [
+        ("Whether it works in children is unknown.", [QUOTED], True),
+        ("Children.", [QUOTED], True),
+        ("Whether gene therapy helps elephants is unknown.", [QUOTED], False),
+        ("Further work is needed.", [QUOTED], False),
+        (
+            "The effect of metformin on ageing is open.",
+            ["Synthetic paper number 1 on metformin, memory and ageing"],
+            False,
+        ),
+        ("Sleep of women.", ["exercise improved their sleep", QUOTED], True),
+    ],
+)
+def test_what_authors_state_must_be_the_gap(description: str, quotes: list[str], held: bool, world: World) -> None:
+    reference, other = world.show(paper(1)), world.show(paper(2, abstract_text="Nothing of the kind stands here."))
+    gap = {"description": description, "basis": "stated_in_literature", "references": [reference], "quotes": quotes}
+    written = draft(f"It works {reference}.", research_gaps=[gap])
+    assert (review(written, world.desk) == ()) is held
+    settled = settle(written, world.desk, max_articles=20)
+    assert settled.gaps[0].basis == ("stated_in_literature" if held else "not_searched")
+    assert settled.integrity.gaps_downgraded == (not held)
+    more = draft(f"It works {reference}.", research_gaps=[{**gap, "references": [other, reference]}])
+    if held:
+        assert [(p.field, p.text) for p in review(more, world.desk)] == [("research_gaps[0].references", other)]
+        assert settle(more, world.desk, max_articles=20).gaps[0].references == (reference,)

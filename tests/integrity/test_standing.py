@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from literature_agent.artifacts import BioRxivPreprint, Notice, PubMedArticle
+from literature_agent.artifacts import BioRxivPreprint, Notice, PubMedArticle, RelatedRecord
 from literature_agent.integrity import review, settle
 from tests.integrity.conftest import World, draft, paper
 
@@ -103,9 +103,93 @@ def test_the_published_version_is_preferred_and_both_are_named(
     settled = settle(written, world.desk, max_articles=20)
     assert settled.summary == f"It works {preprint} [published as {published}]."
     assert [article.reference for article in settled.articles] == [published, preprint]
-    both = f"It works {published} {preprint}."
+    both = f"It works {published} (preprint {preprint})."
     assert review(draft(both), world.desk) == ()
     assert settle(draft(both), world.desk, max_articles=20).summary == both
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Two independent studies agree {pre} {pub}.", "Two independent studies agree {pub}."),
+        ("Studies agree {pub}, {pre}.", "Studies agree {pub}."),
+        ("{pre} and {pub} agree.", "{pre} [published as {pub}] and {pub} agree."),
+        ("According to {pre}, {pub} is right.", "According to {pre} [published as {pub}], {pub} is right."),
+        ("{pre}: it works {pub}.", "{pre} [published as {pub}]: it works {pub}."),
+        ("It works ({pre}; {pub}).", "It works ({pub})."),
+        ("It works ({pre}) and is safe {pub}.", "It works and is safe {pub}."),
+        ("Shown between {pre} and {pub}.", "Shown between {pre} [published as {pub}] and {pub}."),
+        ("Shown in {pre} as in the trial {pub}.", "Shown in {pre} [published as {pub}] as in the trial {pub}."),
+        ("Both {pre} and {pub} say so.", "Both {pre} [published as {pub}] and {pub} say so."),
+        ("A preprint and a trial agree {pre} {pub}.", "A preprint and a trial agree {pub}."),
+        (
+            "Two studies agree, one published as a preprint {pre} {pub}.",
+            "Two studies agree, one published as a preprint {pub}.",
+        ),
+        ("The preprint of {pub} says so too {pre}.", None),
+        ("The preprint {pre} was later published {pub}.", None),
+        ("A trial, first posted as a preprint, found it {pre} {pub}.", None),
+        ("{pre} [published as {pub}].", "{pre} [published as {pub}]."),
+    ],
+)
+def test_a_preprint_and_its_paper_are_never_two_studies(
+    said: str, left: str | None, world: World, preprint_and_paper: tuple[BioRxivPreprint, PubMedArticle]
+) -> None:
+    """Families never count twice; both may be named where the sentence says that they are one."""
+    pre, pub = map(world.show, preprint_and_paper)
+    said = said.format(pre=pre, pub=pub)
+    problems = review(draft(said), world.desk)
+    assert any("one study" in problem.fix or "published version" in problem.fix for problem in problems) is (
+        left is not None
+    )
+    settled = settle(draft(said), world.desk, max_articles=20)
+    assert settled.summary == (said if left is None else left.format(pre=pre, pub=pub))
+    if left is not None and "[published as" not in said:
+        assert settled.integrity.versions_joined == 1
+
+
+def test_a_list_of_references_holds_each_study_once(
+    world: World, preprint_and_paper: tuple[BioRxivPreprint, PubMedArticle]
+) -> None:
+    pre, pub = map(world.show, preprint_and_paper)
+    theme = {"name": "Two studies", "description": f"They agree {pub}.", "references": [pre, pub]}
+    gap = {"description": "Sleep.", "basis": "not_searched", "references": [pub, pre]}
+    written = draft(f"It works {pub}.", relevant_articles=[pub, pre], key_themes=[theme], research_gaps=[gap])
+    assert [(problem.field, problem.text) for problem in review(written, world.desk)] == [
+        ("key_themes[0].references", pre),
+        ("research_gaps[0].references", pre),
+    ]
+    settled = settle(written, world.desk, max_articles=20)
+    assert (settled.themes[0].references, settled.gaps[0].references) == ((pub,), (pub,))
+    assert settled.integrity.versions_joined == 2
+    assert [article.reference for article in settled.articles] == [pub, pre]
+
+
+def test_a_paper_and_its_update_are_one_study_and_a_notice_is_no_version(world: World) -> None:
+    first = world.show(paper(81))
+    update = world.show(paper(82, related=(RelatedRecord(relation="update_of", pmid="90000581"),)))
+    said = f"Two reviews agree {first} {update}."
+    assert "one study" in review(draft(said), world.desk)[0].fix
+    assert settle(draft(said), world.desk, max_articles=20).summary == f"Two reviews agree {update}."
+    stated = f"The updated review {update} found what its earlier version {first} had found."
+    assert review(draft(stated), world.desk) == ()
+    erratum = world.show(
+        paper(
+            83,
+            publication_types=("Published Erratum",),
+            notices=(Notice(kind="correction_of", reference_id="90000582"),),
+        )
+    )
+    assert review(draft(f"It was corrected {update} {erratum}."), world.desk) == ()
+
+
+def test_a_retracted_work_in_a_list_is_marked(world: World, retracted: PubMedArticle) -> None:
+    reference = world.show(retracted)
+    gap = {"description": "Sleep in children.", "basis": "not_searched", "references": [reference]}
+    written = draft("No trial was found.", research_gaps=[gap])
+    assert [problem.field for problem in review(written, world.desk)] == ["research_gaps[0].references"]
+    settled = settle(written, world.desk, max_articles=20)
+    assert settled.gaps[0].description == f"Sleep in children. {reference} [RETRACTED]"
 
 
 def test_a_published_version_that_was_not_shown_is_not_revealed(
