@@ -15,6 +15,7 @@ from typing import Literal
 ErrorKind = Literal[
     "unreachable",
     "timeout",
+    "cancelled",
     "invalid_response",
     "invalid_input",
     "configuration",
@@ -27,6 +28,7 @@ ErrorKind = Literal[
 _RETRYABLE: dict[str, bool] = {
     "unreachable": True,
     "timeout": True,
+    "cancelled": True,
     "invalid_response": True,
     "rate_limited": True,
     "invalid_input": False,
@@ -39,6 +41,7 @@ _RETRYABLE: dict[str, bool] = {
 _RECOVERY: dict[str, str] = {
     "unreachable": "Try again later, or ask another source.",
     "timeout": "Try again later, or raise the deadline.",
+    "cancelled": "Ask again.",
     "invalid_response": "Try again later; if it stays, the service has changed its answers: report it.",
     "rate_limited": "Wait a minute; a free NCBI key raises PubMed's limit (see `literature-agent doctor`).",
     "invalid_input": "Correct the value named in the message.",

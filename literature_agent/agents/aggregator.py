@@ -474,6 +474,7 @@ class LiteratureAggregator:
                 raise run.recording.problem
             if is_replayed(model):
                 ending = recorded_ending(run.recording)
+        custody.cut_short("" if ending is None else ending.kind)
         if draft is None:
             draft = run.last_draft or compose(
                 run.request.question, papers_of(run), searches_of(run), run.request.max_articles

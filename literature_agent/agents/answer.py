@@ -44,7 +44,7 @@ def write_answer(
     settled = settle(draft, desk, max_articles=run.request.max_articles, repair_rounds=run.repair_rounds)
     coverage = run.ledger.coverage(source.name for source in run.custody.sources)
     found = bool(run.ledger.shown_references())
-    status = _status(coverage, ending, found=found)
+    status = _status(coverage, ending, found=found, is_cut=_is_cut(run, ending))
     nothing = None if found else _nothing_found(status, coverage)
     if nothing:
         settled = Settled(nothing, (), (), settled.gaps, settled.integrity)
@@ -96,16 +96,23 @@ def _article(cited: CitedArticle, rank: int, of: int, desk: Desk) -> Artifact:
     )
 
 
-def _status(coverage: Sequence[SourceCoverage], ending: Ending | None, *, found: bool) -> OutputStatus:
+def _status(coverage: Sequence[SourceCoverage], ending: Ending | None, *, found: bool, is_cut: bool) -> OutputStatus:
     asked = [source for source in coverage if source.asked]
     answered = [source for source in asked if source.answered]
     if ending is not None and not asked:
         return "partial" if ending.kind != "model" else "failed"
     if not answered and not found:
-        return "failed"
+        return "partial" if is_cut else "failed"
     if ending is not None or any(source.failed for source in asked):
         return "partial"
     return "complete" if found else "no_evidence"
+
+
+def _is_cut(run: Run, ending: Ending | None) -> bool:
+    """Whether the end of the run came from outside and left a search without its answer."""
+    if ending is None or ending.kind not in ("deadline", "cancelled"):
+        return False
+    return any((line.reason or "").endswith(("_timeout", "_cancelled")) for line in run.ledger.search_log())
 
 
 def _nothing_found(status: OutputStatus, coverage: Sequence[SourceCoverage]) -> str:
@@ -118,6 +125,10 @@ def _nothing_found(status: OutputStatus, coverage: Sequence[SourceCoverage]) -> 
         return f"No evidence was found: every search was answered ({names}) and none had a match. See the search log."
     if not asked:
         return "No answer: no search was made. This says nothing about the literature."
+    if not answered and status == "partial":
+        return (
+            f"No answer: the run ended before {', '.join(asked)} had answered. This says nothing about the literature."
+        )
     if not answered:
         return f"No answer: no source could be reached ({', '.join(asked)}). This says nothing about the literature."
     text = f"Nothing was found by the searches that were answered ({', '.join(answered)})."

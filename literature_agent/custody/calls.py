@@ -61,6 +61,18 @@ class Asked(Generic[T]):
     error: LiteratureError | None = None
 
 
+@dataclass(frozen=True)
+class UnderWay:
+    """What a source was asked and has not answered yet."""
+
+    source: str
+    what: str
+    """Begins a sentence: `The search`."""
+    close: Callable[..., object]
+    """Writes it to the ledger, given the `error` it ended in."""
+    search_id: str | None = None
+
+
 class Steps(Protocol):
     """Who makes the calls of a run to the outside world, and may keep what they gave.
 

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from literature_agent.artifacts import CitationArtifact
-from literature_agent.custody.calls import Call, Shown
+from literature_agent.custody.calls import Call, Shown, UnderWay
 from literature_agent.custody.events import Event
 from literature_agent.errors import LiteratureError, counted
 from literature_agent.results import ErrorInfo, FetchResult
@@ -37,8 +38,22 @@ async def fetch(custody: Custody, source: Source, written: Sequence[str], call: 
         no_record = [f"{reference}: {why}" for reference, why in refused]
         return Shown("correction", "\n".join([*problems, *no_record]))
     async with custody.in_order() as my_turn:
+        for part, (each, ids) in enumerate(asked):
+            close = partial(
+                custody.ledger.record_fetch,
+                call.id,
+                call.turn,
+                call.index,
+                source=each.name,
+                asked=len(ids),
+                part=part,
+            )
+            custody.under_way[call.id, part] = UnderWay(each.name, "The fetch", close)
+            custody.now(f"asked {call.id} {part}")
         got = await custody.ask(source.fetch_tool, tuple[FetchResult, ...], lambda: _fetched(custody, source, asked))
         await my_turn()
+        for part, _ in enumerate(asked):
+            del custody.under_way[call.id, part]
         if got.error is not None:
             (failing, ids), *_ = asked  # of several each says in its result what it could not do
             custody.ledger.record_fetch(

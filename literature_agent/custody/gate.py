@@ -13,13 +13,24 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
-from literature_agent.custody.calls import Asked, Call, Direct, Shown, Steps, outcome_of, request_limits, search_key
+from literature_agent.custody.calls import (
+    Asked,
+    Call,
+    Direct,
+    Shown,
+    Steps,
+    UnderWay,
+    outcome_of,
+    request_limits,
+    search_key,
+)
 from literature_agent.custody.events import Event, Observer
 from literature_agent.custody.fetching import fetch
 from literature_agent.custody.several import SEVERAL
-from literature_agent.errors import InvalidInputError, LiteratureError, counted, source_error
+from literature_agent.errors import ErrorKind, InvalidInputError, LiteratureError, counted, source_error
 from literature_agent.federation import ids_of_records, read_full_text, sections_named
 from literature_agent.ids import identify
 from literature_agent.integrity import Desk
@@ -38,6 +49,7 @@ T = TypeVar("T")
 # A listener hears of every step of a usual run, and of no run more than a hundred events.
 _MOST_STEPS = 90
 _MOST_PROGRESS = 20
+_CAUSES = {"deadline": "The deadline came", "cancelled": "The run was cancelled"}
 _ALWAYS_TOLD = frozenset({"started", "repair_asked", "budget", "finished"})
 
 
@@ -65,6 +77,8 @@ class Custody:
     desk: Desk = field(init=False)
     tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
     """Name of a source of the run -> its tools."""
+    under_way: dict[tuple[str, int], UnderWay] = field(default_factory=dict, init=False)
+    """Call and part -> what was asked and has no answer yet."""
     _tail: asyncio.Event | None = field(default=None, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
     _told: Counter[str] = field(default_factory=Counter, init=False)
@@ -183,6 +197,27 @@ class Custody:
             return True
         return self._told.total() > _MOST_STEPS
 
+    def cut_short(self, by: str) -> None:
+        """Log what is still under way as cut short, because the run ends: `by` is the kind of its ending."""
+        for (call_id, part), asked in self.under_way.items():
+            if not self.transport.had(asked.search_id or f"asked {call_id} {part}"):
+                continue  # a replay, of a run that ended before it came to this
+            cause = _CAUSES.get(by, "The run ended")
+            kind: ErrorKind = "timeout" if by == "deadline" else "cancelled"
+            error = source_error(asked.source, kind, f"{asked.what} was cut short. {cause} before it was answered.")
+            asked.close(error=error)
+            if asked.search_id is not None:
+                self.tell(
+                    Event(
+                        kind="source_failed",
+                        text=f"{asked.source} failed: {error.message}",
+                        source=asked.source,
+                        search_id=asked.search_id,
+                        status="failed",
+                    )
+                )
+        self.under_way.clear()
+
     # --- search ---
 
     async def _search(
@@ -195,6 +230,7 @@ class Custody:
         search_id = self.asked[key] = self.ledger.open_search(call.id, call.turn, call.index)
         async with self.in_order() as my_turn:
             self.tell_start(source, search_id, str(arguments.get("query", "")))
+            self.begin_search(source, search_id, str(arguments.get("query", "")), call, origin=origin)
             with self.transport.watched(lambda progress: self.tell_progress(source, search_id, progress)):
                 asked = await self.ask(
                     source.search_tool,
@@ -220,6 +256,7 @@ class Custody:
                 started_at=asked.started,
                 origin=origin,
             )
+            del self.under_way[call.id, 0]
             self.fruitless = 0 if result.artifacts else self.fruitless + 1
             if error is not None and error.retryable:
                 del self.asked[key]
@@ -263,6 +300,31 @@ class Custody:
         self.tell(
             Event(kind="search_started", text=f"{source.label}: {query}", source=source.name, search_id=search_id)
         )
+
+    def begin_search(
+        self,
+        source: Source,
+        search_id: str,
+        query: str,
+        call: Call,
+        *,
+        part: int = 0,
+        origin: Literal["given", "planned"] = "planned",
+        moment: str | None = None,
+    ) -> None:
+        """Note a search that is asked now, so that it stands in the log also if the run ends before its answer."""
+        close = partial(
+            self.ledger.close_search,
+            call.id,
+            source=source.name,
+            interface=source.interface,
+            query=query,
+            started_at=self.now(moment or search_id),
+            origin=origin,
+            part=part,
+        )
+        self.now(search_id)
+        self.under_way[call.id, part] = UnderWay(source.name, "The search", close, search_id)
 
     def tell_progress(self, source: Source, search_id: str, progress: Progress) -> None:
         """Tell the listener how far a long search is."""
@@ -332,9 +394,13 @@ class Custody:
             held = self.registry.full_text(reference)
             full, error = held, None
             if held is None:
+                close = partial(self.ledger.record_read, call.id, call.turn, call.index, source="pmc")
+                self.under_way[call.id, 0] = UnderWay("pmc", f"Reading {reference}", close)
+                self.now(f"asked {call.id} 0")
                 asked = await self.ask(READ_TOOL, FullText, lambda: read_full_text(self.transport, ids))
                 full, error = asked.result, asked.error
             await my_turn()
+            self.under_way.pop((call.id, 0), None)
             if error is not None:
                 self.ledger.record_read(call.id, call.turn, call.index, source="pmc", error=error)
                 return self.refusal(f"{READ_TOOL} | failed", error)
@@ -375,16 +441,26 @@ class Custody:
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:
-        """Gives an awaitable step that passes when all calls opened earlier have been held."""
+        """Gives an awaitable step that passes when all calls opened earlier have been held.
+
+        It passes as well when the call is cancelled while it waits, for by then the answer is there and is to be held;
+        the cancelling goes on at the end of the block.
+        """
         before, mine = self._tail, asyncio.Event()
+        cancelled: list[asyncio.CancelledError] = []
         self._tail = mine
 
         async def my_turn() -> None:
-            if before is not None:
-                await before.wait()
+            try:
+                if before is not None:
+                    await before.wait()
+            except asyncio.CancelledError as cut:
+                cancelled.append(cut)
 
         try:
             yield my_turn
+            if cancelled:
+                raise cancelled[0]
         finally:
             mine.set()
 

@@ -6,11 +6,12 @@ durable step), then hold, log, view, in the order in which calls were opened.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from literature_agent.artifacts import CitationArtifact
-from literature_agent.custody.calls import Call, Shown, request_limits, search_key
+from literature_agent.custody.calls import Asked, Call, Shown, request_limits, search_key
 from literature_agent.custody.events import Event
 from literature_agent.errors import InvalidInputError, SourceError, counted
 from literature_agent.federation import (
@@ -62,19 +63,39 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
     ids = [custody.ledger.open_search(call.id, call.turn, call.index, part=part) for part, _ in enumerate(sources)]
     custody.asked[key] = ids[0]
     async with custody.in_order() as my_turn:
-        for source, search_id in zip(sources, ids, strict=True):
+        for part, (source, search_id) in enumerate(zip(sources, ids, strict=True)):
             custody.tell_start(source, search_id, query)
-        asked = await custody.ask(
-            SEARCH_ALL,
-            tuple[SourceAnswer, ...],
-            lambda: ask_all(custody.transport, plan, query, max_results=max_results),
-            ids[0],
-        )
-        await my_turn()
+            custody.begin_search(source, search_id, query, call, part=part, moment=ids[0])
+        early: dict[str, SourceAnswer] = {}
+        started, cut = custody.now(ids[0]), None
+        try:
+            asked = await custody.ask(
+                SEARCH_ALL,
+                tuple[SourceAnswer, ...],
+                lambda: ask_all(
+                    custody.transport,
+                    plan,
+                    query,
+                    max_results=max_results,
+                    answered=lambda answer: early.update({answer.source: answer}),
+                ),
+                ids[0],
+            )
+        except asyncio.CancelledError as cancelled:
+            if not early:
+                raise
+            # Cut while a slow source was still asked: what the others have answered is found, and held.
+            cut = cancelled
+            asked = Asked(started, tuple(early[source.name] for source in sources if source.name in early))
+        else:
+            await my_turn()
         if asked.error is not None:
             raise asked.error
         answers = asked.result or ()
-        for part, (source, search_id, answer) in enumerate(zip(sources, ids, answers, strict=True)):
+        for part, (source, search_id) in enumerate(zip(sources, ids, strict=True)):
+            answer = next((each for each in answers if each.source == source.name), None)
+            if answer is None:
+                continue  # cut short: custody logs it when the run ends
             references = [str(reference) for reference in custody.registry.hold_all(answer.result.artifacts)]
             record = custody.ledger.close_search(
                 call.id,
@@ -86,12 +107,13 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
                 started_at=asked.started,
                 part=part,
             )
+            del custody.under_way[call.id, part]
             custody.tell_search(source, search_id, answer.result, record.new)
         result = merged(plan, answers, query, max_results=max_results, year=asked.started.year)
         custody.fruitless = 0 if result.artifacts else custody.fruitless + 1
         if any(answer.result.error is not None and answer.result.error.retryable for answer in answers):
             del custody.asked[key]
-        if result.status == "failed" and _all_refused(answers):
+        if cut is None and result.status == "failed" and _all_refused(answers):
             return custody.refusal(f"Search {'+'.join(ids)} | {ALL} | failed", _joint_refusal(answers))
         references = [_held(custody, artifact) for artifact in result.artifacts]
         view = view_search_all(
@@ -104,6 +126,8 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
             seen=custody.seen,
         )
         custody.show(view)
+        if cut is not None:
+            raise cut
         return Shown("fact" if result.status == "failed" else "ok", view.text, result)
 
 

@@ -7,7 +7,7 @@ A caller who keeps records, as custody does, holds the answers of the sources be
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
@@ -87,11 +87,25 @@ def plan_all(sources: Sequence[Source], filters: Mapping[str, Any]) -> PlanForAl
 
 
 async def ask_all(
-    transport: Transport, plan: PlanForAll, query: str, *, max_results: int = 10, time_limit: float = TIME_LIMIT_S
+    transport: Transport,
+    plan: PlanForAll,
+    query: str,
+    *,
+    max_results: int = 10,
+    time_limit: float = TIME_LIMIT_S,
+    answered: Callable[[SourceAnswer], object] = lambda answer: None,
 ) -> tuple[SourceAnswer, ...]:
-    """What each source answered, in the order of the plan and not of arrival. Never raises for what a source does."""
+    """What each source answered, in the order of the plan and not of arrival. Never raises for what a source does.
 
-    async def ask(asked: Asked) -> SearchResult:
+    `answered` is handed each answer as it arrives: whoever is cancelled while a slow source is asked has the others'.
+    """
+
+    async def ask(asked: Asked) -> SourceAnswer:
+        answer = SourceAnswer(source=asked.source.name, result=await search(asked))
+        answered(answer)
+        return answer
+
+    async def search(asked: Asked) -> SearchResult:
         # The deadline binds this task alone: a slow source takes no time from the others.
         with transport.deadline(time_limit):
             try:
@@ -101,8 +115,8 @@ async def ask_all(
                 return SearchResult(status="failed", query_sent=query, error=ErrorInfo.of(error))
 
     async with asyncio.TaskGroup() as group:
-        tasks = [(asked, group.create_task(ask(asked))) for asked in plan.asked]
-    return tuple(SourceAnswer(source=asked.source.name, result=task.result()) for asked, task in tasks)
+        tasks = [group.create_task(ask(asked)) for asked in plan.asked]
+    return tuple(task.result() for task in tasks)
 
 
 def merged(

@@ -51,6 +51,7 @@ _NAME = re.compile(r"(upstream|model)-[0-9a-f]{40}-[1-9][0-9]{0,5}\.json")
 _PATIENCE_S = 10.0
 # Turns of the event loop that let calls begun together begin before the first of them has its answer.
 _TURNS = 20
+_TURNS_BEFORE_CUT = 1000
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -315,10 +316,8 @@ class Recorder:
         return OpenEntry(path, self._number, request[:_LONGEST_LINE], self._write, scrub)
 
     def now(self, moment: str, now: datetime) -> datetime:
-        """Keep a reading of the clock under a name, if it has one."""
-        if moment:
-            self._moments[moment] = now
-        return now
+        """Keep a reading of the clock under a name, if it has one; the first of a name stands."""
+        return self._moments.setdefault(moment, now) if moment else now
 
     def left(self, moment: str, seconds: float | None) -> float | None:
         """Keep how much time was left at a moment, if it has a name and there is a deadline."""
@@ -465,6 +464,13 @@ class Player:
 
     async def cut(self) -> NoReturn:
         """End the run as it was ended when it was recorded: from outside, while this call had no answer."""
+        for _ in range(_TURNS_BEFORE_CUT):
+            if self._taken >= self._manifest.exchanges:
+                break
+            await asyncio.sleep(0.001)
+        # What else was answered before the end is answered first.
+        await self.its_turn()
+        await self.its_turn()
         self.on_cut()
         await asyncio.sleep(_PATIENCE_S)
         self._broken("it ends in the middle of its run")
@@ -473,6 +479,10 @@ class Player:
         """The recorded reading of that name; else when the latest answer came."""
         found = self._manifest.moments.get(moment)
         return self._latest if found is None else found.astimezone(UTC)
+
+    def had(self, moment: str) -> bool:
+        """Whether there is a recorded reading of that name."""
+        return moment in self._manifest.moments
 
     def left(self, moment: str) -> float | None:
         """How much time was left at the moment of that name; None: no deadline."""

@@ -164,6 +164,10 @@ class Transport:
         now = self._clock.now()
         return now if self._recorder is None else self._recorder.now(moment, now)
 
+    def had(self, moment: str) -> bool:
+        """Whether the run came to the moment of that name; only a replay may go beyond where its run had ended."""
+        return self._player is None or self._player.had(moment)
+
     @contextmanager
     def deadline(self, seconds: float) -> Iterator[None]:
         """Everything asked inside, in this task and those it starts, must be answered within `seconds`.

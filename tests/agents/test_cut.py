@@ -1,0 +1,133 @@
+"""A run that ends while a source is still asked: the search stands in the log, and what others answered is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic_ai import CancellationToken
+from pydantic_ai.models import Model
+
+from evals.replay import network_refused
+from literature_agent import (
+    ArtifactRegistry,
+    Budget,
+    Event,
+    LiteratureAggregationOutput,
+    LiteratureAggregator,
+    Settings,
+)
+from literature_agent.sandbox import SandboxServer
+from literature_agent.testing import Calls, Seen, scripted_model
+from literature_agent.transport import Player, Recorder
+
+QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
+BOTH = ["pubmed", "europepmc"]
+PUBMED, EUROPEPMC = ("search_pubmed", {"query": "metformin"}), ("search_europepmc", {"query": "metformin"})
+SIDE_BY_SIDE: list[Calls] = [
+    [PUBMED, EUROPEPMC],
+    [EUROPEPMC, PUBMED],
+    [("search_all", {"query": "metformin cognition"})],
+]
+
+
+@pytest.fixture(autouse=True)
+def _slow(sandbox: SandboxServer) -> Iterator[None]:
+    sandbox.faults.set("europepmc", "slow", seconds=5)
+    yield
+    sandbox.faults.clear()
+
+
+async def cut(model: Model | str, settings: Settings, sources: list[str], by: str) -> LiteratureAggregationOutput:
+    """A run that ends `by` its deadline or a token while Europe PMC is asked."""
+    aggregator = LiteratureAggregator(model, settings=settings, sources=sources)
+    if by == "deadline":
+        return await aggregator.run(QUESTION, budget=Budget(deadline_s=1.5))
+    token = CancellationToken()
+    task = asyncio.create_task(aggregator.run(QUESTION, cancellation_token=token))
+    await asyncio.sleep(1.5)
+    token.cancel()
+    return await asyncio.wait_for(task, 15)
+
+
+def assert_is_logged_as_cut(output: LiteratureAggregationOutput) -> None:
+    assert output.status == "partial"
+    (line,) = [line for line in output.search_log if line.source == "europepmc"]
+    assert (line.status, line.retrieved) == ("failed", 0)
+    assert line.reason in ("europepmc_timeout", "europepmc_cancelled")
+    (coverage,) = [each for each in output.coverage if each.source == "europepmc"]
+    assert (coverage.asked, coverage.failed) == (1, 1)
+    assert not any("Not asked" in sentence for sentence in output.limitations)
+    (said,) = [sentence for sentence in output.limitations if sentence.startswith("europepmc failed")]
+    assert "cut short" in said or "before the deadline" in said
+
+
+@pytest.mark.parametrize("by", ["deadline", "token"])
+@pytest.mark.parametrize("calls", SIDE_BY_SIDE, ids=["pubmed first", "europepmc first", "search_all"])
+async def test_the_search_that_was_cut_is_logged_and_the_others_answer_is_kept(
+    settings: Settings, calls: Calls, by: str
+) -> None:
+    output = await cut(scripted_model(calls), settings, BOTH, by)
+    assert_is_logged_as_cut(output)
+    assert output.registry is not None
+    assert len(output.registry) > 0
+    assert next(line for line in output.search_log if line.source == "pubmed").retrieved > 0
+    assert output.relevant_articles != ()
+
+
+@pytest.mark.parametrize("by", ["deadline", "token"])
+@pytest.mark.parametrize("sources", [BOTH, ["europepmc"]])
+async def test_the_extractive_model_is_cut_alike(settings: Settings, sources: list[str], by: str) -> None:
+    output = await cut("extractive", settings, sources, by)
+    assert_is_logged_as_cut(output)
+    assert "no search was made" not in output.summary
+
+
+async def test_a_listener_hears_how_the_search_ended(settings: Settings) -> None:
+    heard: list[Event] = []
+    aggregator = LiteratureAggregator(scripted_model([EUROPEPMC]), settings=settings, sources=BOTH)
+    await aggregator.run(QUESTION, budget=Budget(deadline_s=1), on_event=heard.append)
+    assert [event.kind for event in heard if event.search_id == "s1"] == ["search_started", "source_failed"]
+
+
+@pytest.mark.parametrize("calls", SIDE_BY_SIDE, ids=["pubmed first", "europepmc first", "search_all"])
+async def test_a_cancelled_task_leaves_the_others_answer_in_the_callers_registry(
+    settings: Settings, calls: Calls
+) -> None:
+    registry = ArtifactRegistry()
+    aggregator = LiteratureAggregator(scripted_model(calls), settings=settings, sources=BOTH)
+    task = asyncio.create_task(aggregator.run(QUESTION, registry=registry))
+    await asyncio.sleep(1.5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 15)
+    assert len(registry) > 0
+
+
+async def test_a_fetch_that_was_cut_is_a_limitation(settings: Settings, sandbox: SandboxServer) -> None:
+    def fetch(seen: Seen) -> Calls:
+        sandbox.faults.set("eutils", "slow", seconds=5)
+        return [("fetch_pubmed", {"references": seen.references[:1]})]
+
+    output = await cut(scripted_model([PUBMED], fetch), settings, ["pubmed"], "token")
+    assert "pubmed failed: The fetch was cut short. The run was cancelled before it was answered." in output.limitations
+
+
+@pytest.mark.parametrize("calls", SIDE_BY_SIDE, ids=["pubmed first", "europepmc first", "search_all"])
+async def test_a_cut_run_replays_to_the_same_bytes(settings: Settings, tmp_path: Path, calls: Calls) -> None:
+    aggregator = LiteratureAggregator(settings=settings, sources=BOTH)
+    token = CancellationToken()
+    task = asyncio.create_task(
+        aggregator.run(
+            QUESTION, model=scripted_model(calls), recording=Recorder(tmp_path / "r"), cancellation_token=token
+        )
+    )
+    await asyncio.sleep(1.5)
+    token.cancel()
+    then = await asyncio.wait_for(task, 15)
+    assert_is_logged_as_cut(then)
+    with network_refused():
+        now = await asyncio.wait_for(aggregator.run(QUESTION, recording=Player(tmp_path / "r")), 20)
+    assert now.model_dump_json() == then.model_dump_json()
