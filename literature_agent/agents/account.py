@@ -2,6 +2,10 @@
 
 pydantic-ai checks a limit before a request and counts it after the answer, so children running side by side overshoot
 it together. Here a request is reserved before it is sent, and the parent always keeps enough for its own ending.
+
+What a response costs in tokens and money is known afterwards only. Reserved is the largest seen so far, with a little
+for the history that grows; before a child has answered, what the parent's own requests cost on average. So the limits
+hold where responses are alike; one that is far larger than all before it may still cross them.
 """
 
 from __future__ import annotations
@@ -11,6 +15,8 @@ from dataclasses import dataclass, field
 
 from pydantic_ai.usage import RunUsage, UsageLimits
 
+# How much more the next request of a history may cost than the largest before it.
+_GROWTH = 1.2
 _MEASURED = ("total_tokens", "input_tokens", "output_tokens", "cost")
 _NAMES = {
     "total_tokens": "tokens",
@@ -29,8 +35,9 @@ class Purse:
     requests: int = 0
     tool_calls: int = 0
     seen: dict[str, float] = field(default_factory=dict)
-    last: dict[str, float] = field(default_factory=dict)
-    """What the newest request cost, by measure."""
+    """What had been used, by measure, when it was looked at last."""
+    asked_after: int | None = None
+    """How many requests had been answered when the newest one was reserved: it is under way as long as no more are."""
 
     def take_request(self) -> bool:
         """Reserve one model request; False if the parent's limit leaves none."""
@@ -40,12 +47,17 @@ class Purse:
         """Reserve one tool call; False if the parent's limit leaves none."""
         return self.account.take_tool_call(self)
 
-    def spent(self) -> str | None:
-        """Why nothing more may be spent: the parent's tokens or cost; None while there is room. Once a request."""
-        for name in _MEASURED:
-            now = _measure(self.usage, name)
-            self.last[name], self.seen[name] = now - self.seen.get(name, 0.0), now
-        return self.account.spent()
+    def take_turn(self, *, closing: bool) -> str | None:
+        """Reserve the tokens and cost of one turn; a sentence why not, where the parent's limits leave none.
+
+        A turn that is not the closing one leaves room for the closing turn of every child that runs.
+        """
+        return self.account.take_turn(self, closing=closing)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a request is under way, so that what it costs is not yet in `usage`."""
+        return self.asked_after == self.usage.requests
 
 
 class Account:
@@ -56,6 +68,7 @@ class Account:
         self._limits = limits
         self._purses: list[Purse] = []
         self._calls = 0
+        self._largest = {name: _measure(usage, name) / max(1, usage.requests) for name in _MEASURED}
         self._lock = threading.Lock()
 
     def open(self, calls: int = 1) -> Purse | None:
@@ -75,6 +88,7 @@ class Account:
     def close(self, purse: Purse) -> None:
         """Add what the child used to the parent's usage."""
         with self._lock:
+            self._look_at(purse)
             self._usage.incr(purse.usage)
             self._purses.remove(purse)
 
@@ -106,24 +120,37 @@ class Account:
             purse.tool_calls += 1
             return True
 
-    def spent(self) -> str | None:
+    def take_turn(self, purse: Purse, *, closing: bool) -> str | None:
+        limits = self._limits
         with self._lock:
-            limits = self._limits
-            live = [self._usage, *(purse.usage for purse in self._purses)]
-            newest = {name: sum(purse.last.get(name, 0.0) for purse in self._purses) for name in _MEASURED}
-        for name, limit in (
-            ("total_tokens", limits.total_tokens_limit),
-            ("input_tokens", limits.input_tokens_limit),
-            ("output_tokens", limits.output_tokens_limit),
-            ("cost", limits.cost_limit),
-        ):
-            if limit is None:
-                continue
-            spent = sum(_measure(usage, name) for usage in live)
-            # Kept: this turn, the closing turn and the parent's own ending, each a little dearer than the newest turn.
-            if spent + 3.5 * newest[name] >= float(limit):
-                return f"The limit of {limit:,} {_NAMES[name]} of the agent that asked was near."
-        return None
+            for each in self._purses:
+                self._look_at(each)
+            growth = _GROWTH if purse.usage.requests else 1.0
+            under_way = [each for each in self._purses if each is not purse and each.is_waiting]
+            for name, limit in (
+                ("total_tokens", limits.total_tokens_limit),
+                ("input_tokens", limits.input_tokens_limit),
+                ("output_tokens", limits.output_tokens_limit),
+                ("cost", limits.cost_limit),
+            ):
+                if limit is None:
+                    continue
+                largest = self._largest[name]
+                spent = sum(_measure(usage, name) for usage in (self._usage, *(each.usage for each in self._purses)))
+                promised = largest * sum(_GROWTH if each.usage.requests else 1.0 for each in under_way)
+                # Kept: the parent's own ending, and the closing turn of each child that could go on instead.
+                kept = _GROWTH * largest * (1 if closing or not purse.usage.requests else 1 + len(self._purses))
+                if spent + promised + growth * largest + kept > float(limit):
+                    return f"The limit of {limit:,} {_NAMES[name]} of the agent that asked was near."
+            purse.asked_after = purse.usage.requests
+            return None
+
+    def _look_at(self, purse: Purse) -> None:
+        """Learn from what a child has used since it was looked at last."""
+        for name in _MEASURED:
+            now = _measure(purse.usage, name)
+            newest, purse.seen[name] = now - purse.seen.get(name, 0.0), now
+            self._largest[name] = max(self._largest[name], newest)
 
     def _drop(self, purse: Purse) -> None:
         with self._lock:

@@ -97,7 +97,9 @@ class Conduct(AbstractCapability[Run]):
         if run.ending is not None:
             # The first closing turn of a child was reserved when it began; a second one must be there to be had.
             again = run.closing_turns > 0 and run.purse is not None and not run.purse.take_request()
-            if run.closing_turns >= _CLOSING_TURNS or again:
+            # Nor may a closing turn cost the parent its own ending: without one, code puts the answer together.
+            dear = run.purse is not None and run.purse.take_turn(closing=True) is not None
+            if run.closing_turns >= _CLOSING_TURNS or again or dear:
                 raise UsageLimitExceeded(run.ending.sentence.rstrip("."))
             run.closing_turns += 1
             lines.append(load_prompt("closing"))
@@ -120,7 +122,7 @@ def _reason_to_close(run: Run, usage: RunUsage, left: float | None) -> Ending | 
     if budget.max_cost_usd is not None and cost is not None and _no_room(cost, usage.requests, budget.max_cost_usd):
         return Ending("budget", f"The budget of {budget.max_cost_usd} US dollars was used up.")
     if run.purse is not None:
-        spent = run.purse.spent()
+        spent = run.purse.take_turn(closing=False)
         if spent is not None:
             return Ending("budget", spent)
     if budget.deadline_s is not None and left is not None and left <= budget.deadline_s * _RESERVE:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 from pydantic_ai import Agent
 from pydantic_ai.models import Model
-from pydantic_ai.usage import UsageLimits
+from pydantic_ai.usage import RequestUsage, UsageLimits
 
 from literature_agent import (
     ArtifactRegistry,
@@ -123,6 +124,40 @@ async def test_children_stop_at_the_parents_tokens(settings: Settings) -> None:
         "Ask.", usage_limits=UsageLimits(input_tokens_limit=200_000, request_limit=None, total_tokens_limit=40_000)
     )
     assert result.output == "done"
+
+
+@pytest.mark.parametrize("children", [1, 2, 4, 8])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        UsageLimits(input_tokens_limit=1000, request_limit=None),
+        UsageLimits(total_tokens_limit=1000, request_limit=None),
+        UsageLimits(total_tokens_limit=500, request_limit=None),
+        UsageLimits(output_tokens_limit=120, request_limit=None),
+        UsageLimits(cost_limit=Decimal("0.10"), request_limit=None),
+    ],
+    ids=["input 1000", "total 1000", "total 500", "output 120", "cost 0.10"],
+)
+async def test_parallel_children_leave_the_parent_its_ending(
+    settings: Settings, children: int, limits: UsageLimits
+) -> None:
+    """Responses are alike, so the limits hold whatever the number of children."""
+    usage = RequestUsage(input_tokens=100, output_tokens=10, cost=Decimal("0.01"))
+    aggregator = LiteratureAggregator(scripted_model(child, usage=usage), settings=settings)
+    heard: list[str] = []
+
+    def answer(seen: Seen) -> Calls:
+        heard.extend(seen.texts[1:])
+        return "done"
+
+    parent = parent_of(aggregator, scripted_model(asks(children), answer, usage=usage))
+    result = await parent.run("Ask.", usage_limits=limits)
+    assert result.output == "done"
+    limits.check_tokens(result.usage)
+    limits.check_cost(result.usage)
+    assert len(heard) == children
+    assert all("Status: partial" in text for text in heard)
+    assert any("Shown" in text or "«" in text for text in heard)
 
 
 async def test_a_childs_usage_is_added_to_the_parents(settings: Settings) -> None:
