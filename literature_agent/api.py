@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from literature_agent.agents.sync import run_in_own_loop, run_until_interrupted
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, expect, expect_texts
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
 from literature_agent.results import FetchResult, FullText, SearchResult
 from literature_agent.settings import Settings, load_settings
@@ -28,7 +28,7 @@ async def aggregate(
     question: str | AggregationRequest,
     *,
     model: Model | str | None = None,
-    sources: Sequence[str] | None = None,
+    sources: Sequence[str] | str | None = None,
     date_from: str | None = None,
     date_to: str | None = None,
     since_entry_date: str | None = None,
@@ -48,7 +48,7 @@ async def aggregate(
     Args:
         question: in words, or a whole `AggregationRequest`.
         model: as pydantic-ai writes it (`anthropic:claude-...`); None: the setting `MODEL`, else `extractive`.
-        sources: names of sources; None: those of the settings.
+        sources: names of sources, as a list or one text with commas; None: those of the settings.
         date_from: first publication date, `YYYY[-MM[-DD]]`.
         date_to: last publication date.
         since_entry_date: only records that entered the database since that date.
@@ -128,6 +128,14 @@ async def search(
     from literature_agent.sources import ALL, find_source
     from literature_agent.transport import Transport
 
+    expect("source", source, str, "name of a source")
+    expect("query", query, str, "text")
+    expect("max_results", max_results, int, "whole number")
+    for name, text in (("page", page), ("date_from", date_from), ("date_to", date_to), ("sort", sort)):
+        expect(name, text, (str, type(None)), "text")
+    if publication_types is not None:
+        expect_texts("publication_types", publication_types)
+    _expect_holders(registry, settings)
     used = settings if settings is not None else load_settings()
     common = {
         "date_from": date_from,
@@ -135,7 +143,7 @@ async def search(
         "publication_types": publication_types,
         "sort": sort,
     }
-    if isinstance(source, str) and source.strip().lower() == ALL:
+    if source.strip().lower() == ALL:
         return await _search_all(query, max_results, {**common, **own, "page": page}, registry, used)
     registration = find_source(source, used)
     filters = _filters(registration, {**common, **own})
@@ -199,6 +207,9 @@ async def fetch(
     from literature_agent.sources import find_source
     from literature_agent.transport import Transport
 
+    expect("source", source, str, "name of a source")
+    expect_texts("ids", ids, "identifier or list of identifiers, each a text")
+    _expect_holders(registry, settings)
     used = settings if settings is not None else load_settings()
     registration = find_source(source, used)
     asked = [ids] if isinstance(ids, str) else list(ids)
@@ -235,6 +246,12 @@ async def read(
     """
     from literature_agent.federation import read as read_article
 
+    expect("id_or_reference", id_or_reference, str, "text")
+    if sections is not None:
+        expect_texts("sections", sections, "heading or list of headings")
+    if max_characters is not None:
+        expect("max_characters", max_characters, int, "whole number")
+    _expect_holders(registry, settings)
     return await read_article(
         id_or_reference, sections=sections, max_characters=max_characters, registry=registry, settings=settings
     )
@@ -243,6 +260,13 @@ async def read(
 def read_sync(id_or_reference: str, **options: Any) -> FullText:
     """`read`, for code that is not async; works inside a running event loop too."""
     return run_in_own_loop(lambda: read(id_or_reference, **options))
+
+
+def _expect_holders(registry: object, settings: object) -> None:
+    from literature_agent.registry import ArtifactRegistry
+
+    expect("registry", registry, (ArtifactRegistry, type(None)), "ArtifactRegistry")
+    expect("settings", settings, (Settings, type(None)), "Settings")
 
 
 def _held(result: R, registry: ArtifactRegistry | None) -> R:

@@ -10,7 +10,8 @@ Anything outside this tree is a bug and looks like one.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence, Set
+from typing import Any, Literal
 
 ErrorKind = Literal[
     "unreachable",
@@ -121,6 +122,40 @@ def source_error(source: str, kind: ErrorKind, message: str, *, recovery: str | 
 
 def _rebuild(kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str) -> LiteratureError:
     return kind(message, reason=reason, retryable=retryable, recovery=recovery)
+
+
+def expect(name: str, value: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+    """Refuse a value of another kind than `kinds`, None included unless it is among them; True and False are no
+    numbers.
+
+    Raises:
+        InvalidInputError: in one sentence, the argument, the value and what is `wanted`.
+    """
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is int):
+        raise InvalidInputError(f"{name}={_told(value)} is no {wanted}.", recovery=f"Give {name} as {wanted}.")
+
+
+def expect_texts(name: str, value: object, wanted: str = "list of texts") -> None:
+    """Refuse what is neither a text nor a list or set of texts.
+
+    Raises:
+        InvalidInputError: as `expect`.
+    """
+    if isinstance(value, str):
+        return
+    listed = value if isinstance(value, (Sequence, Set)) else None
+    if listed is None or not all(isinstance(each, str) for each in listed):
+        raise InvalidInputError(f"{name}={_told(value)} is no {wanted}.", recovery=f"Give {name} as {wanted}.")
+
+
+def split_names(value: Any) -> Any:
+    """`pubmed, europepmc` as a list of names; what is no text as it came."""
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+def _told(value: object) -> str:
+    # Only plain values are shown: what another object prints may hold a key.
+    return repr(value)[:80] if isinstance(value, (str, int, float, bytes, type(None))) else f"<{type(value).__name__}>"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from literature_agent.artifacts import Artifact, Quote, Record
+from literature_agent.errors import split_names
 from literature_agent.ledger import Flow, SearchRecord, SourceCoverage
 from literature_agent.registry import ArtifactRegistry
 
@@ -21,6 +22,7 @@ GapBasis = Literal["stated_in_literature", "null_search", "not_searched"]
 OutputStatus = Literal["complete", "partial", "no_evidence", "failed"]
 
 MAX_QUESTION_CHARACTERS = 20_000
+LONGEST_RUN_S = 365 * 24 * 3600
 
 
 class GivenSearch(Record):
@@ -28,6 +30,13 @@ class GivenSearch(Record):
 
     source: str
     query: str
+
+    @field_validator("source", "query")
+    @classmethod
+    def _says_something(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("is empty: give the name of a source and a search line")
+        return value
 
 
 class AggregationRequest(Record):
@@ -49,6 +58,11 @@ class AggregationRequest(Record):
     max_articles: Annotated[int, Field(ge=1, le=100)] = 20
     searches: tuple[GivenSearch, ...] = ()
 
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _split_sources(cls, value: Any) -> Any:
+        return split_names(value)
+
     @field_validator("date_from", "date_to", "since_entry_date", mode="before")
     @classmethod
     def _blank_date_is_absent(cls, value: Any) -> Any:
@@ -63,9 +77,9 @@ class Budget(Record):
     max_tool_calls: Annotated[int, Field(ge=0)] | None = 60
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     """Tokens in and out together."""
-    max_cost_usd: Annotated[float, Field(ge=0)] | None = None
-    deadline_s: Annotated[float, Field(gt=0)] | None = None
-    """Wall time of the whole run, seconds."""
+    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    deadline_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S, allow_inf_nan=False)] | None = None
+    """Wall time of the whole run, seconds; a year at most."""
 
 
 # --- what the model submits -------------------------------------------------------------------------------------------

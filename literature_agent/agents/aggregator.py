@@ -64,7 +64,7 @@ from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_until_interrupted
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
-from literature_agent.errors import ConfigurationError, InvalidInputError, counted
+from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect
 from literature_agent.integrity import repair_message, review
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
@@ -114,11 +114,14 @@ class LiteratureAggregator:
         self,
         model: Model | str | None = None,
         *,
-        sources: Sequence[str] | None = None,
+        sources: Sequence[str] | str | None = None,
         settings: Settings | None = None,
         budget: Budget | None = None,
         durability: Durability | None = None,
     ) -> None:
+        expect("settings", settings, (Settings, type(None)), "Settings")
+        expect("budget", budget, (Budget, type(None)), "Budget")
+        expect("model", model, (str, Model, type(None)), "name of a model or model object")
         self.settings = settings if settings is not None else load_settings()
         self.budget = budget if budget is not None else Budget()
         self.sources = select_sources(sources, self.settings)
@@ -179,6 +182,14 @@ class LiteratureAggregator:
             SourceError: `recording_not_found`, a recording lacks what its replay asks.
             asyncio.CancelledError: the task itself was cancelled; what was found stays in the caller's registry.
         """
+        expect("model", model, (str, Model, type(None)), "name of a model or model object")
+        expect("registry", registry, (ArtifactRegistry, type(None)), "ArtifactRegistry")
+        expect("budget", budget, (Budget, type(None)), "Budget")
+        expect("cancellation_token", cancellation_token, (CancellationToken, type(None)), "CancellationToken")
+        expect("recording", recording, (Recorder, Player, type(None)), "Recorder or Player")
+        observer: object = on_event
+        if observer is not None and not callable(observer):
+            expect("on_event", observer, (), "function")
         request = read_request(question, limits)
         if isinstance(recording, Player):
             return await self._replay(request, model, registry, budget, on_event, cancellation_token, recording)
@@ -501,17 +512,22 @@ def read_request(question: str | AggregationRequest, limits: dict[str, Any]) -> 
         InvalidInputError: in one sentence, what was wrong and what to do.
     """
     if isinstance(question, AggregationRequest):
-        request = question if not limits else AggregationRequest(**{**question.model_dump(), **_given(limits)})
+        asked = question.model_dump()
+    else:
+        expect("question", question, str, "text or AggregationRequest")
+        asked = {"question": question}
+    if isinstance(question, AggregationRequest) and not limits:
+        request = question
     else:
         unknown = sorted(set(limits) - set(AggregationRequest.model_fields))
         if unknown:
             raise InvalidInputError(f"Unknown option {unknown[0]!r}: use {', '.join(AggregationRequest.model_fields)}.")
         try:
-            request = AggregationRequest(question=question, **_given(limits))
+            request = AggregationRequest(**{**asked, **_given(limits)})
         except ValidationError as refused:
             first = refused.errors(include_url=False)[0]
             name, value = ".".join(str(part) for part in first["loc"]), repr(first["input"])
-            raise InvalidInputError(f"{name}={value[:80]}: {first['msg']}.") from None
+            raise InvalidInputError(f"{name}={value[:80]}: {first['msg'].removeprefix('Value error, ')}.") from None
     date_bounds(request.date_from, request.date_to, source="request")
     if request.since_entry_date is not None:
         parse_partial_date(request.since_entry_date, name="since_entry_date", source="request")

@@ -17,7 +17,7 @@ import typer
 
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.durable_runs import require_durable
-from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
+from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose, check_limits
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import InvalidInputError
 
@@ -74,8 +74,7 @@ def batch(
         )
     if out is not None:
         check_kind(out, "The file of results")
-    if deadline is not None and not deadline > 0:
-        raise InvalidInputError(f"--deadline {deadline} is no time to work in.", recovery="Give seconds above 0.")
+    check_limits(deadline, max_cost)
     stop = threading.Event()
     with (
         screen.logging(),

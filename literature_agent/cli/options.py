@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from literature_agent.errors import InvalidInputError
 
 
 def source_names(incomplete: str) -> list[str]:
@@ -65,3 +68,21 @@ def read_types(given: list[str] | None) -> tuple[str, ...] | None:
     """Publication types of an option that may be given again and may hold several, parted by commas."""
     types = tuple(part.strip() for text in given or () for part in _BETWEEN_TYPES.split(text) if part.strip())
     return types or None
+
+
+def check_limits(deadline: float | None, max_cost: float | None) -> None:
+    """Refuse a time or a sum that ends no run.
+
+    Raises:
+        InvalidInputError: it is zero (the time), infinite, no number, or longer than a year.
+    """
+    if deadline is not None:
+        from literature_agent.outputs import LONGEST_RUN_S
+
+        if not 0 < deadline <= LONGEST_RUN_S:
+            raise InvalidInputError(
+                f"--deadline {deadline} is no time to work in.",
+                recovery=f"Give seconds above 0, at most {LONGEST_RUN_S:,} (a year).",
+            )
+    if max_cost is not None and not math.isfinite(max_cost):
+        raise InvalidInputError(f"--max-cost {max_cost} is no sum.", recovery="Give US dollars.")

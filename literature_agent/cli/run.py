@@ -38,6 +38,7 @@ from literature_agent.cli.options import (
     SinceEntryDate,
     UseSandbox,
     Verbose,
+    check_limits,
     read_list,
     read_types,
     source_names,
@@ -130,8 +131,7 @@ def run(
         )
     if json and output is None and not open_report and format not in (None, Format.json):
         raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
-    if deadline is not None and not deadline > 0:
-        raise InvalidInputError(f"--deadline {deadline} is no time to work in.", recovery="Give seconds above 0.")
+    check_limits(deadline, max_cost)
     asked = None if output is None else format_of(output)
     form = format or (Format.html if open_report else asked) or (Format.json if json else Format.text)
     beside = {

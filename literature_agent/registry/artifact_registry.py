@@ -9,6 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from pydantic_core import PydanticSerializationError
+
 from literature_agent import ids
 from literature_agent.artifacts import (
     BioRxivPreprint,
@@ -41,6 +43,7 @@ from literature_agent.registry.works import (
 from literature_agent.results import FullText
 
 A = TypeVar("A", bound=CitationArtifact)
+R = TypeVar("R", bound=Record)
 
 _NOT_KEPT: Mapping[str, Any] = {"reference": None, "relevance": None, "relevance_score": None, "quotes": ()}
 _KINDS = (PubMedArticle, PMCArticle, EuropePMCArticle, BioRxivPreprint, ClinicalTrial)
@@ -88,8 +91,9 @@ class ArtifactRegistry:
     def hold(self, artifact: CitationArtifact) -> Reference:
         """Keep a record and give the reference of its work. Holding the same record again changes nothing.
 
-        Relevance, score and quotes are not kept. Records with the same PMID, PMCID, NCT number or DOI (without
-        version suffix) are copies of one work; a differing DOI forbids that, except for the same PMID.
+        Relevance, score and quotes are not kept; half a character (a lone surrogate) is kept as U+FFFD. Records with
+        the same PMID, PMCID, NCT number or DOI (without version suffix) are copies of one work; a differing DOI forbids
+        that, except for the same PMID.
 
         Raises:
             TypeError: the record is of none of the known kinds.
@@ -120,11 +124,11 @@ class ArtifactRegistry:
     def _hold(self, artifact: CitationArtifact, full_text: FullText | None) -> Reference:
         if not isinstance(artifact, _KINDS):
             raise TypeError(f"a registry holds records of the sources, not {type(artifact).__name__}")
-        record = artifact
+        record = artifact = _writable(artifact)
         if any(getattr(artifact, name) != empty for name, empty in _NOT_KEPT.items()):
             record = artifact.model_copy(update=_NOT_KEPT)
         if full_text is not None:
-            full_text = full_text.model_copy(update={"artifact": None})
+            full_text = _writable(full_text.model_copy(update={"artifact": None}))
         with self.store.writing():
             names = identities(record)
             joined, notes = self._joined(record, names)
@@ -513,9 +517,13 @@ class ArtifactRegistry:
         renamed = {}
         with self.store.writing():
             for work in theirs:
-                references = [self._hold(copy, work.full_texts.get(copy.copy_id)) for copy in work.copies]
-                renamed[work.reference] = self._take_names(references[0], work)
+                renamed[work.reference] = self._take(work)
         return renamed
+
+    def _take(self, work: Work) -> Reference:
+        """Hold a work of another registry."""
+        references = [self._hold(copy, work.full_texts.get(copy.copy_id)) for copy in work.copies]
+        return self._take_names(references[0], work)
 
     def _take_names(self, reference: Reference, other: Work) -> Reference:
         mine = self._find_work(reference)
@@ -548,6 +556,8 @@ class ArtifactRegistry:
     def from_json(cls, document: str | bytes | Mapping[str, Any], *, store: Store | None = None) -> ArtifactRegistry:
         """The registry that `to_json` wrote, as text or already read, with the same references.
 
+        A work that stands there twice, or is in the store already, is joined.
+
         Raises:
             ValueError: the document is not of that form.
         """
@@ -558,7 +568,11 @@ class ArtifactRegistry:
             saved = _Saved.model_validate(document)
         with registry.store.writing():
             for work in saved.works:
-                registry._keep(work.model_copy(update={"number": registry.store.new_number()}))
+                names = (*work.keys, *(f"key:{key}" for key in work.all_keys))
+                if any(registry.store.owner(name) is not None for name in names):
+                    registry._take(work)  # there already: two documents were put together, or the store held it
+                else:
+                    registry._keep(work.model_copy(update={"number": registry.store.new_number()}))
         return registry
 
     def save(self, path: str | Path) -> None:
@@ -618,6 +632,25 @@ class ArtifactRegistry:
             self._records.clear()
         self._records[work.number] = (work, record)
         return record
+
+
+def _writable(record: R) -> R:
+    """`record` without lone surrogates, which no JSON text can hold."""
+    try:
+        record.__pydantic_serializer__.to_json(record)
+    except PydanticSerializationError:
+        return type(record).model_validate(_mended(record.model_dump()))
+    return record
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, dict):
+        return {_mended(name): _mended(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_mended(inner) for inner in value]
+    return value
 
 
 def _what(work: Work) -> Literal["paper", "preprint", "trial", "notice"]:

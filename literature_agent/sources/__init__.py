@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from literature_agent.errors import InvalidInputError, source_error
+from literature_agent.errors import InvalidInputError, expect_texts, source_error, split_names
 from literature_agent.settings import Settings
 from literature_agent.sources import biorxiv, clinicaltrials, europepmc, pubmed
 from literature_agent.sources._registration import Source, SourceTools
@@ -50,8 +50,10 @@ def find_source(name: str, settings: Settings) -> Source:
     )
 
 
-def select_sources(names: Sequence[str] | None, settings: Settings) -> tuple[Source, ...]:
+def select_sources(names: Sequence[str] | str | None, settings: Settings) -> tuple[Source, ...]:
     """The sources called `names`, in registration order; None: the enabled ones of the settings.
+
+    `names` is a list, or one text with commas between the names.
 
     Raises:
         InvalidInputError: a name is unknown, or none is left.
@@ -59,7 +61,8 @@ def select_sources(names: Sequence[str] | None, settings: Settings) -> tuple[Sou
     if names is None:
         chosen = {find_source(name, settings).name for name in settings.sources if _is_enabled(name, settings)}
     else:
-        chosen = {find_source(name, settings).name for name in names}
+        expect_texts("sources", names, "list of names of sources")
+        chosen = {find_source(name, settings).name for name in split_names(names)}
     if not chosen:
         raise InvalidInputError(
             "No source to ask.", recovery=f"Name at least one of: {', '.join(source.name for source in SOURCES)}."

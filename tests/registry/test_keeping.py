@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from literature_agent.artifacts import RelatedRecord, TextSection
+from literature_agent.artifacts import Author, PubMedArticle, RelatedRecord, TextSection
 from literature_agent.errors import ConfigurationError
 from literature_agent.registry import ArtifactRegistry, Reference, SQLiteStore, artifact_registry, stores
 from literature_agent.results import FullText
@@ -313,3 +313,26 @@ def test_a_forked_child_writes_to_the_same_file(tmp_path: Path) -> None:
         [sys.executable, "-c", _FORK, str(tmp_path / "registry.db")], capture_output=True, encoding="utf-8", timeout=60
     )
     assert (done.returncode, done.stdout.strip()) == (0, "3"), done.stderr
+
+
+def test_a_work_that_stands_twice_in_a_document_is_one() -> None:
+    registry = ArtifactRegistry()
+    reference = registry.hold(PubMedArticle(title="A", pmid="90000001"))
+    document = json.loads(registry.to_json())
+    document["works"] *= 2
+    read = ArtifactRegistry.from_json(document)
+    assert list(read) == [reference]
+    assert read.find(reference) == registry.find(reference)
+
+
+def test_half_a_character_does_not_keep_a_registry_from_being_saved(tmp_path: Path) -> None:
+    registry = ArtifactRegistry()
+    author = Author(family="Nair\udc00", given="P")
+    reference = registry.hold(PubMedArticle(title="a\ud800b", pmid="90000001", authors=(author,)))
+    registry.save(tmp_path / "kept.json")
+    read = ArtifactRegistry.load(tmp_path / "kept.json").find(reference)
+    assert read is not None
+    assert read.title == "a\ufffdb"
+    assert read.authors[0].family == "Nair\ufffd"
+    assert registry.hold(PubMedArticle(title="a\ud800b", pmid="90000001", authors=(author,))) == reference
+    assert len(registry.copies(reference)) == 1
