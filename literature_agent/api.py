@@ -166,7 +166,7 @@ async def _search_all(
         if name not in known or name == "cursor_mark":
             has = "no pages" if name in ("page", "cursor_mark") else f"no filter {name!r}"
             raise InvalidInputError(
-                f"A search of all sources has {has} (given: {str(value)[:80]!r}).",
+                f"A search of all sources has {has} (given: {_as_given(value)!r}).",
                 reason=f"{ALL}_invalid_input",
                 recovery="Search one source by itself.",
             )
@@ -287,11 +287,16 @@ def _filters(source: Source, given: dict[str, Any]) -> dict[str, Any]:
     for name, value in wanted.items():
         if name not in source.filters:
             raise InvalidInputError(
-                f"{source.label} has no filter {name!r} (given: {str(value)[:80]!r}).",
+                f"{source.label} has no filter {name!r} (given: {_as_given(value)!r}).",
                 reason=f"{source.name}_invalid_input",
                 recovery=f"Use one of: {', '.join(sorted(source.filters))}.",
             )
     return wanted
+
+
+def _as_given(value: Any) -> str:
+    """A value as a person writes it: several with commas."""
+    return (", ".join(map(str, value)) if isinstance(value, list | tuple | set) else str(value))[:80]
 
 
 def _is_blank(value: Any) -> bool:

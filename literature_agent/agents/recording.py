@@ -99,7 +99,7 @@ class RecordedRun(_Kept):
         for name, then, now in pairs:
             if then != now:
                 raise InvalidInputError(
-                    f"The recording is of a run with {name}={_short(then)}, and this one has {name}={_short(now)}.",
+                    f"The recording is of a run {_with(name, then)}, and this one is {_with(name, now)}.",
                     recovery=f"Leave {name} as it was recorded, or record the run anew.",
                 )
 
@@ -310,6 +310,10 @@ def _json(value: Any) -> str:
 def _line(messages: Sequence[ModelMessage]) -> str:
     turn = 1 + sum(isinstance(message, ModelResponse) for message in messages)
     return f"turn {turn} of the model"
+
+
+def _with(name: str, value: Any) -> str:
+    return f"without {name}" if value is None or value == () else f"with {name}={_short(value)}"
 
 
 def _short(value: Any) -> str:

@@ -22,15 +22,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'search europepmc "metformin dementia" --jsonl > hits.jsonl',
     ),
     "fetch": (
-        "fetch pubmed 90000101 10.5555/synthetic.90000102",
-        "fetch europepmc MED:90000101 --json",
+        "fetch pubmed 90000101 10.5555/synthetic.90000102 --sandbox",
+        "fetch europepmc MED:90000101 --json --sandbox",
     ),
     "read": (
         "read PMC90000101 --sandbox --outline",
         'read 90000101 --sandbox --sections "Methods;Results"',
     ),
     "cite": (
-        "cite 90000101 90000102 --format bibtex",
+        "cite 90000101 90000102 --format bibtex --sandbox",
         "cite --from run.json --format vancouver",
     ),
     "sandbox": ("sandbox --port 8765",),

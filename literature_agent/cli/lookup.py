@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 
 SourceName = Annotated[
     str,
-    typer.Argument(
-        help="Name of the source: pubmed, europepmc ...; search also takes `all`.", autocompletion=source_names
-    ),
+    typer.Argument(help="Name of the source: pubmed, europepmc ...", autocompletion=source_names),
+]
+SearchedSource = Annotated[
+    str,
+    typer.Argument(help="Name of the source: pubmed, europepmc ..., or `all`.", autocompletion=source_names),
 ]
 
 _SEARCH_CODES = {"ok": 0, "empty": 0, "failed": 1, "partial": 3}
 
 
 def search(
-    source: SourceName,
+    source: SearchedSource,
     query: Annotated[str, typer.Argument(help="The query in the source's own language.")],
     max_results: Annotated[int, typer.Option(min=1, help="Most hits to show.")] = 10,
     page: Annotated[str | None, typer.Option(help="Where to go on: `next_page` of the search before.")] = None,
@@ -97,8 +99,9 @@ def search(
 
 def _say_beside(screen: Screen, result: SearchResult) -> None:
     """On stderr, what the lines of artifacts have no place for."""
-    total = "an unknown number" if result.total is None else str(result.total)
-    screen.note(f"{result.status}, {result.returned} of {total} hits.")
+    from literature_agent.render import shown_of
+
+    screen.note(f"{result.status}, {shown_of(result)}.")
     for sentence in (*result.warnings, result.notice, result.error and result.error.message):
         screen.note(sentence or "")
     if result.next_page is not None:

@@ -55,6 +55,8 @@ def mcp(
 ) -> int:
     """Serve the aggregator and the tools to MCP clients.
 
+    Offered by default are literature_aggregator, search_pubmed and read_pmc_full_text.
+
     On standard input and output until the client closes it; with --http until Ctrl-C. Over HTTP nobody is let in
     without a policy, unless it listens on the loopback address and LITERATURE_AGENT_MCP_TOKEN holds a token.
     """

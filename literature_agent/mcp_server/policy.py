@@ -243,4 +243,4 @@ def _policy_of_one(name: str, tools: Sequence[str] | None, **members: Any) -> Po
         return Policy(consumer=(Consumer(name=name, tools=chosen, **members),))
     except ValidationError as refused:
         first = refused.errors(include_input=False, include_url=False)[0]
-        raise ConfigurationError(f"The tools are refused: {first['msg']}.") from None
+        raise ConfigurationError(f"The tools are refused: {first['msg'].removeprefix('Value error, ')}.") from None

@@ -13,7 +13,7 @@ from literature_agent.render._layout import render_answer_markdown, render_answe
 from literature_agent.render._numbering import UNKNOWN_REFERENCE
 from literature_agent.render._plain import one_line, paper_line, spreadsheet_cell
 from literature_agent.render._prose import RenderedText, render_text
-from literature_agent.render._results import render_fetch_text, render_search_text
+from literature_agent.render._results import render_fetch_text, render_search_text, shown_of
 from literature_agent.render.html import render_answer_html, render_notebook_html
 from literature_agent.render.search_log import flow_svg, search_log_csv, search_log_json, search_log_markdown
 
@@ -34,6 +34,7 @@ __all__ = [
     "render_notebook_html",
     "render_search_text",
     "render_text",
+    "shown_of",
     "search_log_csv",
     "search_log_json",
     "search_log_markdown",

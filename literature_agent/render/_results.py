@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from literature_agent.artifacts import CitationArtifact, study_type
+from literature_agent.errors import counted
 from literature_agent.registry import mask_references
 from literature_agent.render._bibliography import bibliography_entry
 from literature_agent.render._layout import DEFAULT_WIDTH, wrapped
@@ -12,8 +13,7 @@ from literature_agent.results import FetchResult, SearchResult, SourceOutcome
 
 def render_search_text(label: str, result: SearchResult, *, width: int = DEFAULT_WIDTH) -> str:
     """One page of hits of the source `label` (`PubMed`): what was asked and understood, then an entry for each hit."""
-    total = "an unknown number" if result.total is None else str(result.total)
-    lines = [f"{label}: {result.status}, {result.returned} of {total} shown"]
+    lines = [f"{label}: {result.status}, {shown_of(result)}"]
     facts = [
         ("Query", result.query_sent),
         ("Interpreted as", result.query_interpreted),
@@ -31,6 +31,14 @@ def render_search_text(label: str, result: SearchResult, *, width: int = DEFAULT
     for number, artifact in enumerate(result.artifacts, start=1):
         lines += ["", *_record(f"{number}. ", artifact, width)]
     return "\n".join(lines) + "\n"
+
+
+def shown_of(result: SearchResult) -> str:
+    """`10 of 214 shown`. Of several sources the works are counted, and the records that they were merged from."""
+    if result.outcomes:
+        records = sum(outcome.returned for outcome in result.outcomes)
+        return f"{counted(result.returned, 'work')} shown, from {counted(records, 'record')} got"
+    return f"{result.returned} of {'an unknown number' if result.total is None else result.total} shown"
 
 
 def render_fetch_text(result: FetchResult, *, width: int = DEFAULT_WIDTH) -> str:

@@ -59,6 +59,10 @@ class Corpus:
             InvalidInputError: the folder does not exist or holds no record.
         """
         folder = Path(folder)
+        if folder.is_file():
+            raise InvalidInputError(
+                f"The corpus folder {str(folder)!r} is a file, not a folder.", recovery="Name the folder that holds it."
+            )
         if not folder.is_dir():
             raise InvalidInputError(f"The corpus folder {str(folder)!r} does not exist.")
         records = Records()

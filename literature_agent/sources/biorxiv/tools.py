@@ -129,13 +129,12 @@ class BioRxivTools:
             None if date_from is None else str(date_from), None if date_to is None else str(date_to), source=name
         )
         if start is None or end is None:
-            missing = " and ".join(
-                f"`{key}`" for key, value in (("date_from", start), ("date_to", end)) if value is None
-            )
+            lacking = [f"`{key}`" for key, value in (("date_from", start), ("date_to", end)) if value is None]
+            missing = f"{' and '.join(lacking)} {'is' if len(lacking) == 1 else 'are'}"
             raise refused(
                 name,
                 f"{LABELS[name]} has no keyword search: its posts are read for a window of days and filtered, and "
-                f"{missing} is missing.",
+                f"{missing} missing.",
                 "Give date_from and date_to, at most a few weeks apart, or search europepmc with sources=['PPR'].",
             )
         return Window(name, date.fromisoformat(first_day(start)), date.fromisoformat(last_day(end)), category)

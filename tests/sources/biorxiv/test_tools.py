@@ -144,7 +144,7 @@ async def test_a_search_without_a_window_is_refused_before_sending(
     error = await failure(tools.search("zebrafish", **given))
     assert isinstance(error, InvalidInputError)
     assert error.reason == "biorxiv_invalid_input"
-    assert f"{missing} is missing" in error.message
+    assert f"{missing} {'are' if ' and ' in missing else 'is'} missing" in error.message
     assert "sources=['PPR']" in error.recovery
     assert desk.sent == []
 
