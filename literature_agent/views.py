@@ -208,9 +208,7 @@ def full_text_open(artifact: CitationArtifact) -> bool | None:
     """Whether a full text can be read; None where the record does not say."""
     if isinstance(artifact, EuropePMCArticle) and artifact.is_open_access is not None:
         return artifact.is_open_access
-    if isinstance(artifact, PMCArticle):
-        return True
-    return True if getattr(artifact, "pmcid", None) else None
+    return True if isinstance(artifact, PMCArticle) else None
 
 
 def _full_text(artifact: CitationArtifact, is_open: bool | None) -> str:

@@ -220,7 +220,7 @@ def test_the_study_type_is_the_most_telling_one() -> None:
 
 def test_open_full_text_is_yes_no_or_unknown() -> None:
     assert full_text_open(EuropePMCArticle(epmc_id="1", epmc_source="MED", is_open_access=False)) is False
-    assert full_text_open(article(pmcid="PMC90000001")) is True
+    assert full_text_open(article(pmcid="PMC90000001")) is None, "a copy in PMC need not be open access"
     assert full_text_open(article()) is None
 
 

@@ -10,12 +10,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from literature_agent.agents.abstracts import Sentence, sentences_of
 from literature_agent.agents.evidence import UNTYPED, Asked, Paper
 from literature_agent.agents.rank import Ranked, Wording, rank, text_of
 from literature_agent.agents.words import STOP_WORDS, bare, is_weak, stems, word_tokens
 from literature_agent.outputs import AggregationDraft, DraftArticle, DraftGap, DraftTheme
+from literature_agent.render.search_log import source_label
 
 # Below these shares a paper has little more in common with the question than any paper of the field; chosen so that
 # the paper known to answer a question stays in, and unrelated ones stay out.
@@ -29,6 +31,7 @@ _CLAIM_CHARACTERS = 1_800
 _THEMES = 5
 _GAPS = 4
 _LISTED = 10
+_LONGEST_ACRONYM = 6
 # What views and registry call the published version of a preprint.
 _PUBLISHED = ("paper", "published_as")
 _NO_CLAIMS = frozenset({"registered trial", "clinical trial protocol", "notice"})
@@ -70,6 +73,8 @@ class _Chosen:
     claim: Sentence | None
     subjects: tuple[str, ...]
     """What the question is about and the paper holds."""
+    quoted: bool = True
+    """Whether it holds enough of the question for its sentences to stand as an answer."""
 
 
 def compose(
@@ -88,7 +93,9 @@ def compose(
     """
     wording = Wording(question)
     ranked = rank(question, papers, named)
-    chosen = [_chosen(wording, paper) for paper in _selected(ranked, max_articles)]
+    selected = _selected(ranked, max_articles)
+    most = max((wording.share_of(text_of(paper)) for paper in selected), default=0.0)
+    chosen = [_chosen(wording, paper, _is_quoted(wording, paper, most, named)) for paper in selected]
     unreliable = _unreliable(ranked)
     told = _claims(wording, chosen)
     listed = [*(_article(item) for item in chosen), *(_unreliable_article(paper) for paper in unreliable)]
@@ -96,7 +103,7 @@ def compose(
         summary=_summary(wording, chosen, told, unreliable, papers, searches),
         relevant_articles=listed[:max_articles],
         key_themes=_themes(wording, chosen, {claim.text for _, claim in told}),
-        research_gaps=[*_stated_gaps(chosen), *_null_searches(wording, papers, searches)],
+        research_gaps=[*_stated_gaps(chosen), *_null_searches(wording, searches)],
     )
 
 
@@ -166,12 +173,23 @@ _LEANS_ON_OTHERS = re.compile(
 )
 
 
-def _chosen(wording: Wording, paper: Paper) -> _Chosen:
+def _chosen(wording: Wording, paper: Paper, quoted: bool) -> _Chosen:
     sentences = tuple(sentences_of(paper))
     claim = None
-    if paper.whole and paper.study_type.lower() not in _NO_CLAIMS:
+    if quoted and paper.whole and paper.study_type.lower() not in _NO_CLAIMS:
         claim = _best_answer(sentences, wording)
-    return _Chosen(paper, sentences, claim, tuple(wording.named_in(text_of(paper))))
+    return _Chosen(paper, sentences, claim, tuple(wording.named_in(text_of(paper))), quoted)
+
+
+def _is_quoted(wording: Wording, paper: Paper, most: float, named: Collection[str]) -> bool:
+    """Whether a listed paper has the subject, not one word of it: a trial of tonsillectomy in inpatients says nothing
+    about inpatients with fever. `most` is the largest share of the question that a listed paper holds."""
+    if paper.reference in named or any(reference in named for _, reference in paper.linked):
+        return True
+    text = text_of(paper)
+    return wording.holds_subject(text) and (
+        wording.share_of(text) >= min(_LEAST_COVERED, most / 2) or wording.names_subject(text, words=2)
+    )
 
 
 def _best_answer(sentences: Sequence[Sentence], wording: Wording) -> Sentence | None:
@@ -312,8 +330,8 @@ def _told(paper: Paper, sentence: Sentence) -> str:
 
 
 def _nothing(searches: Sequence[Asked]) -> str:
-    failed = list(dict.fromkeys(search.source for search in searches if search.status == "failed"))
-    answered = list(dict.fromkeys(search.source for search in searches if search.status != "failed"))
+    failed = list(dict.fromkeys(source_label(search.source) for search in searches if search.status == "failed"))
+    answered = list(dict.fromkeys(source_label(search.source) for search in searches if search.status != "failed"))
     unknown = [source for source in failed if source not in answered]
     if not searches:
         return "No search was made, so this says nothing about the literature."
@@ -383,7 +401,7 @@ def _themes(wording: Wording, chosen: Sequence[_Chosen], used: set[str]) -> list
 
 def _about(item: _Chosen, subject: frozenset[str], used: set[str]) -> Sentence | None:
     """A sentence of the paper that speaks of the subject, concluding ones first."""
-    if not item.paper.whole or item.paper.study_type.lower() in _NO_CLAIMS:
+    if not item.quoted or not item.paper.whole or item.paper.study_type.lower() in _NO_CLAIMS:
         return None
     fitting = [
         sentence
@@ -407,7 +425,7 @@ def _shared_subjects(wording: Wording, chosen: Sequence[_Chosen]) -> list[tuple[
             key = " ".join(sorted(set(stems(heading))))
             if bare(heading) in _NO_SUBJECT or not key or not _fit_for_name(heading):
                 continue
-            names.setdefault(key, _straight(heading))
+            names.setdefault(key, _cased(_straight(heading), text_of(item.paper)))
             if item not in holders.setdefault(key, []):
                 holders[key].append(item)
     shared = [(key, items) for key, items in holders.items() if len(items) > 1]
@@ -439,12 +457,25 @@ def _straight(heading: str) -> str:
     return f"{parts[1]} {parts[0]}" if len(parts) == 2 else heading
 
 
+def _cased(name: str, text: str) -> str:
+    """`Pancreatic cancer` for `PANCREATIC CANCER`; what `text` writes in capitals too, as acronyms, stays."""
+    if not name.isupper():
+        return name
+    written = set(word_tokens(text))
+
+    def cased(match: re.Match[str]) -> str:
+        word = match.group()
+        return word.lower() if word.lower() in written or (len(word) > _LONGEST_ACRONYM and word.isalpha()) else word
+
+    return _capital(re.sub(r"\S+", cased, name))
+
+
 def _stated_gaps(chosen: Sequence[_Chosen]) -> list[DraftGap]:
     """What authors call unknown, one sentence of a paper at most."""
     gaps: list[DraftGap] = []
     for item in chosen:
         sentence = next((s for s in reversed(item.sentences) if s.names_gap and s.repeatable), None)
-        if sentence is None or not item.paper.whole or len(gaps) == _GAPS:
+        if sentence is None or not item.quoted or not item.paper.whole or len(gaps) == _GAPS:
             continue
         introduction = f"The authors of {_with_article(_study(item.paper)).lower()} name as open"
         gaps.append(
@@ -459,26 +490,119 @@ def _stated_gaps(chosen: Sequence[_Chosen]) -> list[DraftGap]:
     return gaps
 
 
-def _null_searches(wording: Wording, papers: Sequence[Paper], searches: Sequence[Asked]) -> list[DraftGap]:
-    """Searches that asked for this question and were answered with nothing, as one gap: a failed search is none."""
+@dataclass(frozen=True)
+class _Nothing:
+    """Searches of one source with the same limits that asked for the same subjects and were answered with nothing."""
+
+    source: str
+    subjects: tuple[str, ...]
+    filters: str
+    searches: tuple[Asked, ...]
+    others: Literal["none", "wider", "other"]
+    """The searches of the source that found something, beside them."""
+
+
+def _null_searches(wording: Wording, searches: Sequence[Asked]) -> list[DraftGap]:
+    """Searches that asked for this question and were answered with nothing, a gap for sources of which the same can be
+    said: a failed search is none."""
+    alike: dict[tuple[object, ...], list[_Nothing]] = {}
+    for nothing in _answered_with_nothing(wording, searches):
+        same = (nothing.subjects, _limits(nothing.filters), len(nothing.searches), nothing.others)
+        alike.setdefault(same, []).append(nothing)
+    return [
+        DraftGap(
+            description=_found_nothing(group),
+            basis="null_search",
+            references=[],
+            searches=[search.search_id for nothing in group for search in nothing.searches],
+            quotes=[],
+        )
+        for group in alike.values()
+    ]
+
+
+def _answered_with_nothing(wording: Wording, searches: Sequence[Asked]) -> Iterator[_Nothing]:
     empty = [search for search in searches if search.status == "empty" and search.as_written]
-    subject = _subject(wording)
-    empty = [search for search in empty if search.filters == empty[0].filters and _asks_for(search.query, subject)]
-    if not empty:
-        return []
-    sources = _listing(list(dict.fromkeys(search.source for search in empty)))
-    within = f" (limited by {empty[0].filters})" if empty[0].filters else ""
-    if papers:
-        text = f"The narrowest searches of {sources} on {subject}{within} found no record; wider ones did."
-    else:
-        text = f"The searches of {sources} on {subject}{within} found no record."
-    ids = [search.search_id for search in empty]
-    return [DraftGap(description=text, basis="null_search", references=[], searches=ids, quotes=[])]
+    for source, filters in dict.fromkeys((search.source, search.filters) for search in empty):
+        subjects: tuple[str, ...] = ()
+        kept: list[Asked] = []
+        for search in empty:
+            if (search.source, search.filters) != (source, filters):
+                continue
+            held = _held(subjects if kept else _subjects(wording), search.query)
+            if held:
+                subjects = held
+                kept.append(search)
+        if kept:
+            found = [s for s in searches if s.source == source and s.status in ("ok", "partial")]
+            yield _Nothing(source, subjects, filters, tuple(kept), _beside(kept, found, subjects))
 
 
-def _asks_for(query: str, subject: str) -> bool:
-    """Whether a query has at least two words of what it is said to have asked for."""
-    named = {bare(word) for word in word_tokens(subject)}
-    asked = {bare(word) for word in re.findall(r"[^\W_][\w-]*\*?", re.sub(r"\b[A-Z_]+:", " ", query))}
-    begun = [word.rstrip("*") for word in asked if word.endswith("*")]
-    return len(named & asked) + sum(any(word.startswith(part) for word in named) for part in begun) > 1
+def _beside(
+    empty: Sequence[Asked], found: Sequence[Asked], subjects: Sequence[str]
+) -> Literal["none", "wider", "other"]:
+    if not found:
+        return "none"
+    fewest = min(search.query.count(" AND ") for search in empty)
+    about = {word for subject in subjects for word in _content(subject)}
+    wider = all(s.query.count(" AND ") < fewest and any(_has(s.query, word) for word in about) for s in found)
+    return "wider" if wider else "other"
+
+
+def _found_nothing(group: Sequence[_Nothing]) -> str:
+    """One sentence that is true of each source of the group."""
+    first = group[0]
+    sources = _listing([source_label(nothing.source) for nothing in group])
+    subject, number = _listing(first.subjects), len(first.searches)
+    limits = f", {within}" if (within := _limits(first.filters)) else ""
+    if first.others == "wider":
+        asked = "search" if number == len(group) == 1 else "searches"
+        said = f" ({within})" if within else ""
+        return f"The narrowest {asked} of {sources} on {subject}{said} found no record; wider ones did."
+    made = f"{number} {'search' if number == 1 else 'searches'}{' each' if len(group) > 1 else ''}"
+    beside = "; other searches there found some" if first.others == "other" else ""
+    return f"No record was found in {sources} for {subject} ({made}{limits}){beside}."
+
+
+_LIMITS = {"languages": "language {}", "publication_types": "of type {}", "since_entry_date": "entered since {}"}
+# Other names of the source itself.
+_NO_LIMITS = frozenset({"server"})
+
+
+def _limits(filters: str) -> str:
+    """`dated 2026-11-23 to 2026-11-30, language eng` for `date_from=2026-11-23; date_to=2026-11-30; languages=eng`."""
+    given = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in filters.split("; "))}
+    since, until = given.pop("date_from", ""), given.pop("date_to", "")
+    dated = f"dated {since} to {until}" if since and until else f"dated from {since}" if since else ""
+    if until and not since:
+        dated = f"dated up to {until}"
+    named = [
+        _LIMITS.get(name, f"{name.replace('_', ' ')} {{}}").format(value)
+        for name, value in given.items()
+        if value and name not in _NO_LIMITS
+    ]
+    return ", ".join(filter(None, [dated, *named]))
+
+
+def _subjects(wording: Wording) -> tuple[str, ...]:
+    return tuple(concept.names[0] for concept in wording.concepts) or wording.stems
+
+
+def _held(subjects: Sequence[str], query: str) -> tuple[str, ...]:
+    """The subjects that a query holds whole; none if it has fewer than two words of them."""
+    held = tuple(s for s in subjects if (words := _content(s)) and all(_has(query, word) for word in words))
+    return held if len({word for subject in held for word in _content(subject)}) > 1 else ()
+
+
+def _content(subject: str) -> list[str]:
+    return [word for token in word_tokens(subject) if (word := bare(token)) not in STOP_WORDS and not word.isdigit()]
+
+
+def _has(query: str, word: str) -> bool:
+    """Whether a query asks for a word, by itself or by its beginning (`metform*`)."""
+    return any(word == part or (part.endswith("*") and word.startswith(part[:-1])) for part in _asked(query))
+
+
+def _asked(query: str) -> set[str]:
+    """The words of a query, field names aside."""
+    return {bare(word) for word in re.findall(r"[^\W_][\w-]*\*?", re.sub(r"\b[A-Z_]+:", " ", query))}

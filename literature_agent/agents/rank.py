@@ -27,6 +27,8 @@ _NUMBER = 0.15
 # Of a question on scorpion stings in pregnancy a paper on aspirin in pregnancy holds 0.28; of 150 questions of
 # PubMedQA with their right paper one holds less than 0.5, and it holds a whole name.
 _LEAST_SHARE = 0.35
+# More than any one word, no more than two words that many papers of a field have.
+_SUBJECT = 1.5
 
 # Sums over sets are exact (`fsum`): rounded one by one they would differ with the order in which a process keeps them.
 
@@ -100,12 +102,20 @@ class Wording:
         total = math.fsum(self.kinds.values())
         return math.fsum(self.kinds[word] for word in self.found_in(text)) / total if total else 0.0
 
-    def names_subject(self, text: str) -> bool:
-        """Whether `text` holds the whole of one specific thing that the question is about."""
+    def names_subject(self, text: str, words: int = 1) -> bool:
+        """Whether `text` holds the whole of one specific thing that the question is about, of at least so many
+        `words`."""
         found = self.found_in(text)
         return any(
-            concept.weight >= SPECIFIC and found.issuperset(stems(concept.names[0])) for concept in self.concepts
+            concept.weight >= SPECIFIC and len(own := stems(concept.names[0])) >= words and found.issuperset(own)
+            for concept in self.concepts
         )
+
+    def holds_subject(self, text: str) -> bool:
+        """Whether `text` holds more than one word of the question that says something by itself, or all there are."""
+        strong = {word: kind for word, kind in self.kinds.items() if word not in _weak() and not word.isdigit()}
+        held = math.fsum(strong[word] for word in self.found_in(text) if word in strong)
+        return held >= min(_SUBJECT, math.fsum(strong.values()))
 
     def named_in(self, text: str) -> list[str]:
         """What the question is about and `text` holds, as the question writes it; whole names before single words."""

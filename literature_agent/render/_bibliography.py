@@ -63,10 +63,16 @@ def _joined(artifact: CitationArtifact, escape: Callable[[str], str], identifier
     return mask_references(" ".join(part for part in (authors, title, marks(artifact), place, *identifiers) if part))
 
 
+def _phase(code: str) -> str:
+    """`Phase 3` for the registry's `PHASE3`, `Early phase 1` for `EARLY_PHASE1`."""
+    return re.sub(r"(?<=[a-z])(?=\d)", " ", code.replace("_", " ").lower()).capitalize()
+
+
 def place_line(artifact: CitationArtifact) -> str:
     """Journal, server, book or registry, with date, volume, issue and pages."""
     if isinstance(artifact, ClinicalTrial):
-        facts = [artifact.nct_id, " / ".join(artifact.phases), artifact.overall_status or ""]
+        phases = " / ".join(_phase(phase) for phase in artifact.phases if phase != "NA")
+        facts = [artifact.nct_id, phases, (artifact.overall_status or "").replace("_", " ").lower()]
         if artifact.start_date:
             facts.append(f"start {artifact.start_date}")
         return "ClinicalTrials.gov. " + "; ".join(fact for fact in map(paper_line, facts) if fact)

@@ -239,12 +239,12 @@ def test_a_sentence_with_quotation_marks_keeps_them_apart_from_ours() -> None:
     ("searches", "said", "not_said"),
     [
         ([], "No search was made", "No evidence"),
-        ([Asked("s1", "pubmed", "empty")], "No evidence was found: pubmed answered", "failed"),
+        ([Asked("s1", "pubmed", "empty")], "No evidence was found: PubMed answered", "failed"),
         ([Asked("s1", "pubmed", "failed"), Asked("s2", "europepmc", "failed")], "No source answered", "No evidence"),
         (
             [Asked("s1", "pubmed", "empty"), Asked("s2", "europepmc", "failed")],
-            "What europepmc would hold is not known",
-            "europepmc answered",
+            "What Europe PMC would hold is not known",
+            "Europe PMC answered",
         ),
     ],
 )
@@ -298,7 +298,7 @@ def test_what_an_introduction_calls_unknown_is_no_gap() -> None:
     assert compose(QUESTION, [paper(1)], []).research_gaps == []
 
 
-def test_searches_that_found_nothing_are_one_gap_and_failed_ones_none() -> None:
+def test_searches_that_found_nothing_are_a_gap_of_their_source_and_failed_ones_none() -> None:
     query = "metformin AND (cognitive decline)"
     searches = [
         Asked("s1", "pubmed", "empty", query),
@@ -306,13 +306,73 @@ def test_searches_that_found_nothing_are_one_gap_and_failed_ones_none() -> None:
         Asked("s3", "pubmed", "ok", "metformin"),
         Asked("s4", "biorxiv", "empty", "metform* AND (cognit* AND declin*)"),
     ]
-    (gap,) = compose(QUESTION, [paper(1)], searches).research_gaps
-    assert gap.basis == "null_search"
-    assert gap.searches == ["s1", "s4"]
-    assert gap.description == (
-        "The narrowest searches of pubmed and biorxiv on metformin, cognitive decline, type 2 diabetes and older "
-        "adults found no record; wider ones did."
+    narrow, whole = compose(QUESTION, [paper(1)], searches).research_gaps
+    assert narrow.basis == whole.basis == "null_search"
+    assert (narrow.searches, whole.searches) == (["s1"], ["s4"])
+    assert narrow.description == (
+        "The narrowest search of PubMed on metformin and cognitive decline found no record; wider ones did."
     )
+    assert whole.description == "No record was found in bioRxiv for metformin and cognitive decline (1 search)."
+
+
+def test_sources_of_which_the_same_can_be_said_are_one_gap_with_limits_in_words() -> None:
+    narrow, wide = "metform* AND (cognit* AND declin*) AND (older AND adults)", "metformin OR cognitive OR decline"
+    week = "; date_from=2026-11-23; date_to=2026-11-30"
+    searches = [
+        Asked("s1", "clinicaltrials", "empty", narrow),
+        Asked("s2", "biorxiv", "empty", narrow, filters="server=bioRxiv" + week),
+        Asked("s3", "medrxiv", "empty", narrow, filters="server=medRxiv" + week),
+        Asked("s4", "clinicaltrials", "empty", wide),
+    ]
+    registry, servers = compose(QUESTION, [paper(1)], searches).research_gaps
+    assert (registry.searches, servers.searches) == (["s1", "s4"], ["s2", "s3"])
+    assert registry.description == (
+        "No record was found in ClinicalTrials.gov for metformin and cognitive decline (2 searches)."
+    )
+    assert servers.description == (
+        "No record was found in bioRxiv and medRxiv for metformin, cognitive decline and older adults "
+        "(1 search each, dated 2026-11-23 to 2026-11-30)."
+    )
+
+
+def test_a_search_no_wider_than_an_empty_one_is_not_called_wider() -> None:
+    searches = [
+        Asked("s1", "pubmed", "empty", "metformin AND (cognitive decline)"),
+        Asked("s2", "pubmed", "ok", "metformin AND (older adults)"),
+    ]
+    (gap,) = compose(QUESTION, [paper(1)], searches).research_gaps
+    assert gap.description == (
+        "No record was found in PubMed for metformin and cognitive decline (1 search); other searches there found some."
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (
+            "What is known about the new coronavirus in patients with pneumonia?",
+            "CONCLUSIONS: Avelumab was safe in patients with papillomatosis. One patient had pneumonia.",
+        ),
+        (
+            "Inpatient versus outpatient management of neutropenic fever in gynecologic oncology patients",
+            "CONCLUSIONS: Costs of inpatient tonsillectomy differ by hospital type. More research is needed.",
+        ),
+    ],
+)
+def test_a_paper_with_one_word_of_the_question_is_listed_and_not_quoted(question: str, text: str) -> None:
+    draft = compose(question, [paper(1, title="A synthetic cohort", abstract=text)], [])
+    (article,) = draft.relevant_articles
+    assert article.quotes == []
+    assert "“" not in draft.summary
+    assert draft.research_gaps == []
+
+
+def test_headings_in_capitals_are_themes_in_common_writing_and_acronyms_stay() -> None:
+    papers = [paper(n, headings=("COGNITIVE DECLINE", "MRI MEMORY", "COVID-19")) for n in (1, 2)]
+    papers.append(paper(3, headings=("COVID-19",)))
+    papers.append(paper(4, headings=("MRI MEMORY", "COVID-19")))
+    names = {theme.name for theme in compose(QUESTION, papers, []).key_themes}
+    assert names == {"Cognitive decline", "MRI memory", "COVID-19"}
 
 
 @pytest.mark.parametrize(
@@ -333,9 +393,10 @@ def test_a_gap_names_the_limits_of_its_searches() -> None:
         Asked("s1", "pubmed", "empty", query, filters="date_from=2022; languages=eng"),
         Asked("s2", "pubmed", "empty", query, filters="publication_types=Review"),
     ]
-    (gap,) = compose(QUESTION, [], searches).research_gaps
-    assert gap.searches == ["s1"]
-    assert "limited by date_from=2022; languages=eng" in gap.description
+    dated, typed = compose(QUESTION, [], searches).research_gaps
+    assert (dated.searches, typed.searches) == (["s1"], ["s2"])
+    assert "(1 search, dated from 2022, language eng)" in dated.description
+    assert "(1 search, of type Review)" in typed.description
 
 
 # --- ranking ----------------------------------------------------------------------------------------------------------

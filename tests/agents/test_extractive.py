@@ -427,7 +427,7 @@ async def test_a_failed_source_is_not_asked_again_and_the_other_one_answers() ->
 
 async def test_when_every_search_fails_the_answer_is_empty_and_says_that_nothing_is_known() -> None:
     result = await ask([Tool(failing, name="search_pubmed")])
-    assert "No source answered (pubmed)" in result.output.summary
+    assert "No source answered (PubMed)" in result.output.summary
     assert result.output.relevant_articles == []
     assert result.output.research_gaps == []
 

@@ -118,13 +118,13 @@ def test_a_trial_is_printed_as_a_registration() -> None:
         nct_id="NCT90000001",
         title="A trial",
         sponsor="University of Nowhere",
-        phases=("Phase 2", "Phase 3"),
-        overall_status="Recruiting",
+        phases=("PHASE2", "PHASE3"),
+        overall_status="NOT_YET_RECRUITING",
         start_date="2020-01",
         url="https://clinicaltrials.gov/study/NCT90000001",
     )
     assert bibliography_entry(trial) == (
-        "University of Nowhere. A trial. ClinicalTrials.gov. NCT90000001; Phase 2 / Phase 3; Recruiting; "
+        "University of Nowhere. A trial. ClinicalTrials.gov. NCT90000001; Phase 2 / Phase 3; not yet recruiting; "
         "start 2020-01. https://clinicaltrials.gov/study/NCT90000001"
     )
 

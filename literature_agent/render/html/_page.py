@@ -174,7 +174,7 @@ class _Writer:
         summary = tuple(self._prose(part) for part in paragraphs(output.summary))
         themes = tuple(self._themes())
         gaps = tuple(map(self._gap, output.research_gaps))
-        limits = tuple(map(self._prose, output.limitations))
+        limits = tuple(_with_code(self._prose(limit)) for limit in output.limitations)
         cards = tuple(self._cards(themes))
         asked = sum(bool(source.asked) for source in output.coverage)
         return Page(
@@ -183,7 +183,7 @@ class _Writer:
             status_text=STATUS[output.status],
             facts=(
                 ("articles listed", str(len(output.relevant_articles))),
-                ("read whole", str(output.articles_analyzed)),
+                ("read whole (abstract or full text)", str(output.articles_analyzed)),
                 ("search" if len(output.search_log) == 1 else "searches", str(len(output.search_log))),
                 ("source asked" if asked == 1 else "sources asked", str(asked)),
                 ("seconds", f"{output.duration_s:.1f}"),
@@ -236,7 +236,7 @@ class _Writer:
                 place=place_line(work),
                 year=work.year,
                 type=paper_line(study_type(work)),
-                badges=tuple(_badges(work)),
+                badges=tuple(_badges(work, self._is_open(work))),
                 listed=number in listed,
                 why=why.get(number, Markup()),
                 score=work.relevance_score if number in listed else None,
@@ -250,6 +250,12 @@ class _Writer:
                 checked=work.correction_checked_at.strftime("%Y-%m-%d") if work.correction_checked_at else "",
                 synthetic=is_synthetic(work),
             )
+
+    def _is_open(self, work: CitationArtifact) -> bool | None:
+        """Whether a full text can be read, by what any copy of the work says."""
+        registry = self.output.registry
+        said = registry.is_open(work.reference) if registry is not None and work.reference else None
+        return full_text_open(work) if said is None else said
 
     # Themes and gaps
 
@@ -376,7 +382,12 @@ def _row(record: SearchRecord) -> Row:
     )
 
 
-def _badges(work: CitationArtifact) -> Iterator[Badge]:
+def _with_code(prose: Markup) -> Markup:
+    """Words between backticks as code; `prose` is escaped already."""
+    return Markup(re.sub(r"`([^`<>]+)`", r"<code>\1</code>", str(prose)))
+
+
+def _badges(work: CitationArtifact, is_open: bool | None) -> Iterator[Badge]:
     yield Badge("type", paper_line(study_type(work)))
     if work.correction_status in _MARKS:
         yield Badge(work.correction_status, _MARKS[work.correction_status])
@@ -384,8 +395,10 @@ def _badges(work: CitationArtifact) -> Iterator[Badge]:
         yield Badge("notice", "Notice about another work")
     if work.is_preprint:
         yield Badge("preprint", "Preprint, not peer-reviewed")
-    if full_text_open(work):
+    if is_open:
         yield Badge("open", "Full text open")
+    elif getattr(work, "pmcid", None):
+        yield Badge("copy", "Copy in PMC")
     if is_synthetic(work):
         yield Badge("synthetic", "Synthetic")
 
