@@ -127,8 +127,53 @@ def author_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit
     for match in _SHORT_KEY.finditer(text):
         if _is_surname(match["name"], known):
             yield Hit("author-year", match.start(), match.end())
+    yield from _in_full(text, known)
     if known.people:
         yield from _known_people(text, known)
+
+
+# Names of nobody in particular are authors where they are written in full before what authors do.
+_THEN_SAID = rf"(?:\s?[(\[]?\s?{TOKEN}\s?[)\]]?)?,?\s(?:\w+ly\s|also\s|first\s|has\s|have\s)?(?:{_SAID})\b"
+_INITIALS_NAME_SAID = re.compile(rf"(?<![^\W_])(?:[{UPPER}]\.[\s-]?){{1,3}}(?P<name>{CAPITALISED})(?={_THEN_SAID})")
+_NAME_INITIALS_SAID = re.compile(
+    rf"(?<![^\W_])(?P<name>{CAPITALISED}),?\s(?:[{UPPER}]\.?-?\s?){{1,3}}(?<=[{UPPER}.])(?={_THEN_SAID})"
+)
+_LIST_SAID = re.compile(
+    rf"(?<![^\W_]){CAPITALISED}(?:,\s{CAPITALISED}){{0,4}},?\s(?:and|&)\s{CAPITALISED}(?={_THEN_SAID})"
+)
+_GIVEN_NAME_SAID = re.compile(
+    rf"(?<![^\W_])(?P<given>[{UPPER}][a-z]{{2,12}})\s(?:[{UPPER}]\.\s)?(?P<name>{CAPITALISED})(?={_THEN_SAID})"
+)
+_TITLED = re.compile(
+    rf"(?<![^\W_])(?:Dr|Prof|Professor|Doctor)\.?\s(?:(?:[{UPPER}]\.\s?){{1,3}})?(?:{CAPITALISED}\s)?(?P<name>{CAPITALISED})(?={_THEN_SAID})"
+)
+
+
+def _in_full(text: str, known: Known) -> Iterator[Hit]:
+    """`J. Smith reported`, `Smith J reported`, `Smith, Jones and Brown reported`, `Professor John Smith reported`."""
+
+    def is_told(name: str) -> bool:
+        low = bare(name)
+        return low not in NOT_NAMES and (low in SURNAMES or low in known.people)
+
+    for match in _TITLED.finditer(text):
+        if _is_name(match["name"]):
+            yield Hit("author-year", match.start(), match.end())
+    for pattern in (_INITIALS_NAME_SAID, _NAME_INITIALS_SAID):
+        for match in pattern.finditer(text):
+            if is_told(match["name"]):
+                yield Hit("author-year", match.start(), match.end())
+    for match in _LIST_SAID.finditer(text):
+        parts = [part for part in re.split(r",?\s(?:and\s|&\s)?", match.group()) if part]
+        certain = sum(is_told(part) and bare(part) not in WORD_NAMES for part in parts)
+        if certain and all(is_told(part) or _is_name(part) for part in parts):
+            yield Hit("author-year", match.start(), match.end())
+    for match in _GIVEN_NAME_SAID.finditer(text):
+        given = bare(match["given"])
+        if given in NOT_NAMES or given in _OPENING or given in _HEADS or bare(match["name"]) in WORD_NAMES:
+            continue
+        if is_told(match["name"]):
+            yield Hit("author-year", match.start(), match.end())
 
 
 _KEY_BEFORE = re.compile(
@@ -395,6 +440,23 @@ _YEAR_THEN = re.compile(rf"(?<!\d)(?:1[89]\d\d|20[0-3]\d)(?:[)\],]?\s(?:[a-z-]{{
 _INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
 _INITIALS_IN_FRONT = re.compile(rf"(?<![^\W_])((?:[{UPPER}]\.\s?-?){{1,4}})\s?$")
 _SAID_BEHIND = re.compile(rf"(?:-led|-style)?\s(?:{_SAID}|{_STUDY})\b|'s?\s(?:\w+\s)?{_STUDY}\b")
+# A reference stands behind the name as a year would: `Ferrante {r} found`, `Ferrante and Okafor ({r})`.
+_CITED_BEHIND = re.compile(rf"(?:'s?)?(?:{_AND}{_NAME}{_INITIALS}?){{0,3}}[\s,;:]{{0,3}}[(\[]?\s?{TOKEN}")
+_TOLD_BEHIND = re.compile(rf"(?:\s?[(\[]?\s?{TOKEN}[)\]]?)?\s(?:has\s|have\s|also\s)?{_SAID}\b")
+# What bears a name is not who has it, and places have names, too.
+_CALLED_AFTER = re.compile(
+    r"(?:\sand\s[A-Z]\w+)?(?:'s?)?\s(?:\w+\s)?(?:scales?|scores?|tests?|ind(?:ex|ices)|criteri(?:a|on)|diseases?|syndromes?"
+    r"|signs?|methods?|equations?|formulas?|lines?|types?|stages?|grades?|classifications?|procedures?|operations?|technique"
+    r"|inventory|questionnaire|checklist|regions?|provinces?|districts?|county|city|state|hospitals?|universit(?:y|ies)"
+    r"|institute|cells?|bod(?:y|ies)|reflex|phenomenon|effect|limits|fractures?|medium|stain(?:ing)?|ratios?)\b"
+    r"|\s(?:[A-Z][\w-]+\s){0,2}(?:University|Hospital|Institute|Cent(?:er|re)|College|Street|County|Scale|Score|Test|Index)\b"
+    r"|'s\s(?!(?:own\s)?(?:conclusions?|claims?|views?|arguments?|ideas?|opinions?|estimates?|figures?|numbers?|evidence|warnings?"
+    r"|thesis|theory|interpretation|position|advice|answer|case|reading)\b)"
+    r"|-[A-Z]|\sis\san?\s(?:town|city|village|region|province|river|place)\b"
+)
+_PLACE_BEFORE = re.compile(
+    r"(?<!shown )(?<!reported )(?<!described )(?<!seen )(?<!found )\b(?:in|at|near|from|around)\s$|\w-$"
+)
 _BY_BEFORE = re.compile(r"\b(?:by|see|cf\.?|per|according\sto|in\sthe\swork\sof|led\sby)\s$", re.I)
 
 
@@ -409,7 +471,9 @@ def _known_people(text: str, known: Known) -> Iterator[Hit]:
                 continue
             start, end = match.start() + first, match.start() + last
             before, behind = text[max(0, start - 60) : start], text[end : end + 90]
-            if (hit := _as_author(word, spelled[first:last], people, before, behind)) is not None:
+            if (
+                hit := _as_author(word, spelled[first:last], people, before, behind, is_term=word in known.terms)
+            ) is not None:
                 yield Hit("author-year", start - hit[0], end + hit[1])
                 break
     for match in _SPACED_OUT.finditer(text):
@@ -435,15 +499,21 @@ def _is_word(word: str) -> bool:
     return word in NOT_NAMES or word in EPONYMS or word in WORD_NAMES
 
 
-def _as_author(word: str, spelled: str, people: list[Person], before: str, behind: str) -> tuple[int, int] | None:
+def _as_author(
+    word: str, spelled: str, people: list[Person], before: str, behind: str, *, is_term: bool
+) -> tuple[int, int] | None:
     """How far to the left and right an author is named; None where the word is only a word."""
-    capital = spelled[0].isupper()
+    capital = any(part[:1].isupper() for part in re.split(r"['’-]", spelled))
     common = _is_word(word)
     then = (_STRICTLY_THEN_YEAR if common or not capital else _THEN_YEAR).match(behind)
     if then and not MEASURED.match(behind, then.end()) and (not common or (capital and word not in NOT_NAMES)):
         return 0, then.end()
+    given = re.search(r"([^\W\d_]+)\s$", before)
+    if given and not common and any(person.given and bare(given.group(1)) == person.given for person in people):
+        return len(given.group()), 0
     if not capital:
-        return None
+        told = not common and not is_term and len(word) > 5 and _TOLD_BEHIND.match(behind)
+        return (0, 0) if told else None
     if initials := _INITIALS_BEHIND.match(behind):
         written = bare(re.sub(r"\W", "", initials.group(1)))
         if any(person.initials and written == person.initials for person in people) and (
@@ -454,13 +524,17 @@ def _as_author(word: str, spelled: str, people: list[Person], before: str, behin
         person.initials and bare(re.sub(r"\W", "", letters.group(1))) == person.initials for person in people
     ):
         return len(letters.group()), 0
-    given = re.search(r"([^\W\d_]+)\s$", before)
     if given and any(person.given and bare(given.group(1)) == person.given for person in people):
         return len(given.group()), 0
-    if common:
+    # `DAS28` is no author.
+    if common or behind[:1].isdigit():
         return None
     if year := _YEAR_THEN.search(before):
         return len(before) - year.start(), 0
     if _TITLE_OF_PERSON.search(before) or _BY_BEFORE.search(before) or _SAID_BEHIND.match(behind):
         return 0, 0
-    return None
+    if _CITED_BEHIND.match(behind):
+        return 0, 0
+    if is_term or len(word) < 5 or _CALLED_AFTER.match(behind) or _PLACE_BEFORE.search(before):
+        return None
+    return 0, 0

@@ -113,6 +113,9 @@ _LOOSE = (
         rf"(?<![A-Za-z0-9]){_spelled('nct')}(?:[\s.-]?{_spelled('id')})?{_TO}{_number(6, 10)}",
     ),
     _is("nct", "trials", rf"\bclinical\s?trials(?:[\s.]?gov)?{_TO}(?:NCT{_TO})?{_number(8, 8)}"),
+    _is("nct", "trials", r"(?<![\w.,/+-])0\d{7}(?![\w/-]|[.,]\d)(?=[^.;]{0,60}\bclinical\s?trials)"),
+    _is("nct", "trials", r"(?<=trials)[\s.]?gov\b[^.;\d]{0,60}?\b0\d{7}(?![\w/-]|[.,]\d)"),
+    _is("nct", "trial|study", r"\b(?:trial|study)\s(?:is\s)?(?:numbered|number|no\.?|\#)\s?0\d{7}(?![\w/-]|[.,]\d)"),
     _is("isrctn", "sr|s r|s.r|s-r", rf"(?<![A-Za-z0-9]){_spelled('isrctn')}{_TO}{_number(6, 10)}"),
     _is("eudract", "eu", rf"\b(?:EudraCT|EUCTR|EU[\s-]CT){_TO}\d{{4}}[-\s]?\d{{6}}[-\s]?\d{{2}}(?!\d)"),
     _is("eudract", "-", r"(?<![\d-])(?:19|20)\d\d-\d{6}-\d{2}(?:-\d\d|-[A-Z]{2})?(?![\d-])"),
@@ -145,6 +148,8 @@ _LOOSE = (
             | \bCorpus\s?ID{_TO}\d{{5,10}}\b | \bOpenAlex{_TO}W?\d{{6,11}}\b
             | \bORCID{_TO}\d{{4}}-\d{{4}}-\d{{4}}-\d{{3}}[\dX]\b | \b(?:bio|med)Rxiv{_TO}\d{{6}}\b""",
     ),
+    # Of persons: ORCID gives out these blocks of the ISNI.
+    _is("registry", "000", r"(?<![\w-])000[09][\s-]?000\d[\s-]?\d{4}[\s-]?\d{3}[\dX](?![\w-])"),
     _is("url", "http|hxxp|ftp", r"\bh(?:tt|xx)ps?\s?[\[({]?\s?:\s?[\])}]?\s?/\s?/\s?\S+ | \bftp://\S+"),
     _is("url", "[.]|(.)", rf"\b[\w-]{{2,40}}(?:\[\.\]|\(\.\))(?:[\w-]{{2,40}}(?:\[\.\]|\(\.\)))?(?:{_DOMAINS})\b"),
     _is("url", "www", r"\bwww\s?\.\s?[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}(?:/\S*)?"),
@@ -183,6 +188,7 @@ _COUNTED = words(
     tweets posts messages sheep mice rats animals
     """
 )
+_DIGITS_APART = re.compile(r"(?<![^\W_])\d(?:[\s,.'_/-]{0,2}\d){5,}(?![^\W_])")
 _CATALOGUE = re.compile(r"\b(?:catalog(?:ue)?|cat|lot|batch|serial)\W{0,3}(?:(?:no|number)\W{0,3})?$", re.I)
 _NEXT_WORD = re.compile(r"\s([A-Za-z-]+)")
 
@@ -218,6 +224,7 @@ def identifiers_in(text: str, known: Known) -> Iterator[Hit]:
             if kind == "pmid":
                 yield from _listed(text, match.start() + len(raw), listed)
     yield from _unlabelled(text, known.pmids)
+    yield from _set_apart(text, known.pmids)
     yield from _endings(text, known.doi_endings)
     yield from _broken_references(text)
 
@@ -257,6 +264,21 @@ def _unlabelled(text: str, held: frozenset[str]) -> Iterator[Hit]:
     for match in _LONG_NUMBER.finditer(text):
         if match.group() in held or not _counts(text, match):
             yield Hit("pmid", match.start(), match.end())
+
+
+def _set_apart(text: str, held: frozenset[str]) -> Iterator[Hit]:
+    """PMIDs of the run's works with blanks or signs between their digits: `90,000,104`."""
+    lengths = {len(pmid) for pmid in held if len(pmid) >= 6}
+    for match in _DIGITS_APART.finditer(text) if lengths else ():
+        at = [match.start() + i for i, sign in enumerate(match.group()) if sign.isdigit()]
+        digits = "".join(text[i] for i in at)
+        for length in lengths:
+            for first in range(len(digits) - length + 1):
+                start, end = at[first], at[first + length - 1] + 1
+                whole = first == 0 or at[first - 1] + 1 < start
+                whole = whole and (end == match.end() or not text[end].isdigit())
+                if whole and end - start > length and digits[first : first + length] in held:
+                    yield Hit("pmid", start, end)
 
 
 def _endings(text: str, endings: frozenset[str]) -> Iterator[Hit]:

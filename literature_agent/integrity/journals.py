@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from literature_agent.integrity.hits import Hit
-from literature_agent.integrity.known import Known, journal_key
+from literature_agent.integrity.known import Known, bare, journal_key, journal_words, names_by_first_word
 from literature_agent.integrity.vocabulary import COMMON_WORD_JOURNALS, JOURNAL_FAMILIES, JOURNAL_WORDS, JOURNALS
 from literature_agent.integrity.years import REACH, SIGNS, UPPER, Year
 
@@ -34,7 +35,78 @@ _IN_WORDS = " -/_|+~=*#@&'^\\"
 _SET_OFF = re.compile(r"\s?(?:[;:,.)\]]|$)")
 
 
-def journal_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit]:
+_NAMES = names_by_first_word(JOURNALS)
+# Words that are journals and nothing else, so that no capital is asked of the words around them.
+_SINGLE = frozenset(key for key in JOURNALS - COMMON_WORD_JOURNALS if " " not in key)
+_LOWER = ("of", "and", "the", "in", "for", "&", "on", "et", "de", "für", "la")
+_CALLED_JOURNAL = re.compile(
+    rf"(?<![^\W_])(?:(?:[{UPPER}][\w-]{{0,30}}\s){{1,4}}Journal\b|(?:Journal|Annals|Archives|Proceedings|Transactions|Bulletin)\sof(?=\s))"
+    rf"(?:\sof(?=\s))?(?:\s(?:(?:and|of|the|in|for|&)\s){{0,2}}[{UPPER}][\w'-]{{0,30}}){{0,7}}"
+)
+_ENDS_CLAUSE = re.compile(r"[;!?]|\.\s")
+# Where manuscripts went to, they were not always printed.
+_SUBMITTED_TO = re.compile(r"\bsubmi(?:t|ssion)[^.;]{0,40}\bto\s(?:the\s)?$", re.I)
+_PAPER = (
+    r"(?:papers?|trials?|stud(?:y|ies)|articles?|reports?|reviews?|publications?|analys[ie]s|editorials?|letters?"
+    r"|commentar(?:y|ies))"
+)
+_PAPER_IN = re.compile(
+    rf"\b{_PAPER},?\s(?:\w+\s)?(?:in|from|by)\s(?:the\s(?:journal\s)?)?$|\b{_PAPER}\s?[(\[](?:the\s)?$", re.I
+)
+# Journals called by a word: only what is printed stands in them, while trials are done in them, too.
+_PRINTED_IN = re.compile(
+    r"\b(?:paper|article|editorial|publication)s?,?\s(?:in|from)\s(?:the\sjournal\s)?(?P<name>[A-Z][a-z]{2,20})(?=[\s,.;:)\]]|$)"
+    r"|\bin\sthe\sjournal\s(?P<called>[A-Z][a-z]{2,20})\b"
+)
+
+
+def _named(text: str, known: Known) -> Iterator[tuple[int, int]]:
+    """Where journals are named that the run or everybody knows, or that call themselves one."""
+    spelled = list(journal_words(text))
+    keys = [bare(word.group()) for word in spelled]
+    for at, key in enumerate(keys):
+        word = spelled[at].group()
+        if key in _SINGLE and word[0].isupper():
+            yield spelled[at].span()
+        if not word[0].isupper():
+            continue
+        for names in (_NAMES, known.journal_names):
+            for name in names.get(key, ()):
+                end = at + len(name)
+                if tuple(keys[at:end]) == name and all(
+                    each.group()[0].isupper() or each.group() in _LOWER for each in spelled[at:end]
+                ):
+                    yield spelled[at].start(), spelled[end - 1].end()
+                    break
+    for match in _CALLED_JOURNAL.finditer(text):
+        yield match.span()
+
+
+def _in_prose(text: str, known: Known, years: list[Year]) -> Iterator[Hit]:
+    """Journals with a year in their clause, or behind what they print: `A 2018 paper in The Lancet found`."""
+    for match in _PRINTED_IN.finditer(text):
+        name = (match["name"] or match["called"]).lower()
+        if name in COMMON_WORD_JOURNALS or name in JOURNALS or name in known.journals:
+            yield Hit("journal-year", match.start(), match.end())
+    plain = [year for year in years if year.how != "range"]
+    for start, end in _named(text, known):
+        if _SUBMITTED_TO.search(text, max(0, start - 70), start):
+            continue
+        if (paper := _PAPER_IN.search(text, max(0, start - 50), start)) is not None:
+            yield Hit("journal-year", paper.start(), end)
+            continue
+        first = bisect.bisect_left(plain, start - REACH, key=lambda year: year.start)
+        for number in range(first, len(plain)):
+            year = plain[number]
+            if year.start > end + REACH:
+                break
+            between = text[year.end : start] if year.end <= start else text[end : year.start]
+            if not _ENDS_CLAUSE.search(between):
+                yield Hit("journal-year", start, end)
+                break
+
+
+def journal_years(text: str, known: Known, years: list[Year]) -> Iterator[Hit]:
     """Journals with one of the `years`, with volume and page, or as the place of publication; hits may overlap."""
     for match in _VOLUME.finditer(text):
         yield Hit("journal-year", match.start(), match.end())
@@ -51,6 +123,7 @@ def journal_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hi
             yield Hit("journal-year", offset + start, year.end)
         elif (length := _journal_behind(text[year.end : year.end + REACH], known)) is not None:
             yield Hit("journal-year", year.start, year.end + length)
+    yield from _in_prose(text, known, years)
     for match in _PUBLISHED_IN.finditer(text):
         length = _journal_length(text[match.end() : match.end() + REACH], known)
         if length is not None:

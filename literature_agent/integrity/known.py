@@ -6,12 +6,14 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from literature_agent.artifacts import Author, CitationArtifact
 from literature_agent.integrity.folding import fold
 
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_JOURNAL_WORD = re.compile(r"[^\W_](?:\w|-(?=\w))*|&")
 _TOKEN = re.compile(r"[^\W_]+|&")
 
 SHORTEST_TITLE = 5
@@ -67,6 +69,13 @@ class Known:
     """What stands behind the first slash of a DOI, where it is telling."""
     titles: dict[tuple[str, ...], list[tuple[str, ...]]] = field(default_factory=dict)
     """Words of each title, by its first words."""
+    terms: frozenset[str] = frozenset()
+    """Family names that titles and abstracts of the works hold as words: `Parkinson`."""
+
+    @cached_property
+    def journal_names(self) -> dict[str, list[tuple[str, ...]]]:
+        """Words of each journal whose name has several, by the first."""
+        return names_by_first_word(self.journals)
 
     @classmethod
     def of(cls, works: Iterable[CitationArtifact]) -> Known:
@@ -74,6 +83,7 @@ class Known:
         journals: set[str] = set()
         pmids: set[str] = set()
         endings: set[str] = set()
+        spoken: set[str] = set()
         for work in works:
             for author in work.authors:
                 known._add_person(author)
@@ -85,11 +95,13 @@ class Known:
                 if len(ending) >= 8 and any(c.isdigit() for c in ending):
                     endings.add(ending.casefold())
             words = tuple(plain_words(fold(work.title).text))
+            spoken.update(words, plain_words(work.abstract_text or ""))
             if len(words) >= SHORTEST_QUOTED_TITLE:
                 titles = known.titles.setdefault(words[:SHORTEST_QUOTED_TITLE], [])
                 if words not in titles:
                     titles.append(words)
-        return cls(known.people, frozenset(journals - {""}), frozenset(pmids), frozenset(endings), known.titles)
+        terms = frozenset(spoken.intersection(known.people))
+        return cls(known.people, frozenset(journals - {""}), frozenset(pmids), frozenset(endings), known.titles, terms)
 
     def _add_person(self, author: Author) -> None:
         family = author.family or author.collective or ""
@@ -113,3 +125,18 @@ def journal_key(name: str) -> str:
     """A journal's name to compare by: lower case, without full stops, brackets and `The`."""
     plain = " ".join(re.sub(r"\([^()]*\)", " ", bare(name)).replace(".", " ").replace(",", " ").split())
     return plain.removeprefix("the ")
+
+
+def journal_words(text: str) -> Iterator[re.Match[str]]:
+    """The words of a journal's name, or of prose that may hold one, without `'s`."""
+    return _JOURNAL_WORD.finditer(text)
+
+
+def names_by_first_word(keys: Iterable[str]) -> dict[str, list[tuple[str, ...]]]:
+    """Words of the names of several words among `keys`, by the first of them, longest first."""
+    names: dict[str, list[tuple[str, ...]]] = {}
+    for key in sorted(keys, key=lambda key: (-len(key), key)):
+        words = tuple(match.group() for match in journal_words(key))
+        if len(words) > 1:
+            names.setdefault(words[0], []).append(words)
+    return names

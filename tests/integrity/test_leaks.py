@@ -69,7 +69,28 @@ def test_authors_of_the_runs_own_works_are_known_by_name(written: str, world: Wo
     assert NOBODY.find(f"It is said that {written} as much.") == [] or "(2021)" in written
 
 
-@pytest.mark.parametrize("echoed", ["Smith et al. (2020)", "Smith (2020)", "the 2020 Smith trial", "NEJM 2020"])
+def test_an_author_is_no_leak_as_a_word_of_the_question_or_of_a_paper(world: World) -> None:
+    world.show(paper(1))
+    said = "It is thought that Ferrante warns of harm."
+    assert [leak.text for leak in world.desk.guard.find(said)] == ["Ferrante"]
+    world.question = "What does Ferrante warn of?"
+    assert world.desk.guard.find(said) == []
+    world.question = "Does it harm?"
+    world.show(paper(2, title="Synthetic notes on the Ferrante sign"))
+    assert world.desk.guard.find("It is thought that Ferrante signs tell harm.") == []
+    assert world.desk.guard.find(said) == []
+
+
+def test_numbers_of_the_runs_own_works_are_known_with_signs_between_their_digits(world: World) -> None:
+    world.show(paper(1))
+    for written in ("90,000,501", "9 0 0 0 0 5 0 1", "90 000 501", "90'000'501"):
+        assert [leak.kind for leak in world.desk.guard.find(f"Seen in {written} before.")] == ["pmid"]
+        assert NOBODY.find(f"Seen in {written} before.") == []
+
+
+@pytest.mark.parametrize(
+    "echoed", ["Smith et al. (2020)", "Smith (2020)", "the 2020 Smith trial", "NEJM 2020", "the 2020 trial of the NEJM"]
+)
 def test_what_the_question_names_may_be_echoed(echoed: str) -> None:
     asked = "What did Smith et al. find in 2020 in the NEJM trial?"
     assert Guard.of(lambda kind, value: None, Known(), asked).find(f"In {echoed} it was said.") == []
@@ -117,6 +138,10 @@ def test_leaks_neither_overlap_nor_leave_the_text() -> None:
         "F e r r a n t e ",
         "№",
         "ChiCTR no no no ",
+        "A 2018 paper in the Synthetic Journal of ",
+        "2018 Journal of ",
+        "9 0 0 0 ",
+        "Smith, Jones and ",
         "山田ら",
     ],
 )
