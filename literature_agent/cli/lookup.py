@@ -24,10 +24,11 @@ from literature_agent.cli.options import (
     source_names,
 )
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, SourceError, source_error
 
 if TYPE_CHECKING:
-    from literature_agent.results import SearchResult
+    from literature_agent.results import FetchResult, SearchResult
+    from literature_agent.sources import Source
 
 SourceName = Annotated[
     str,
@@ -38,7 +39,8 @@ SearchedSource = Annotated[
     typer.Argument(help="Name of the source: pubmed, europepmc ..., or `all`.", autocompletion=source_names),
 ]
 
-_SEARCH_CODES = {"ok": 0, "empty": 0, "failed": 1, "partial": 3}
+PARTIAL = 3
+_SEARCH_CODES = {"ok": 0, "empty": 0, "failed": 1, "partial": PARTIAL}
 
 
 def search(
@@ -118,17 +120,32 @@ def fetch(
     verbose: Verbose = False,
     no_color: NoColor = False,
 ) -> int:
-    """Fetch whole records of one source by identifier."""
+    """Fetch whole records of one source by identifier.
+
+    What can't be had is named, with exit code 3 where the rest could, and 1 where nothing could.
+    """
     screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
         from literature_agent.api import fetch_sync
+        from literature_agent.sources import find_source
 
         result = fetch_sync(source, ids, settings=opened.settings)
         screen.note(opened.note)
+        if not result.artifacts:
+            raise _nothing(find_source(source, opened.settings), result)
     if json:
         screen.document(result.model_dump(mode="json"))
     else:
         from literature_agent.render import render_fetch_text
 
         screen.result(render_fetch_text(result, width=screen.width))
-    return 3 if result.failed else 0
+    return PARTIAL if result.failed or result.not_found else 0
+
+
+def _nothing(source: Source, result: FetchResult) -> SourceError:
+    """Why no record could be fetched: what failed comes before what is not there."""
+    missing = f"{source.label} has no record of {', '.join(result.not_found)}." if result.not_found else ""
+    for why in result.failed.values():
+        said = f"{why.message} {missing}".rstrip()
+        return SourceError(said, reason=why.reason, retryable=why.retryable, recovery=why.recovery)
+    return source_error(source.name, "not_found", missing)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
-from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import InvalidInputError
+from literature_agent.cli.screen import Screen, color_wanted, error_document
+from literature_agent.errors import InvalidInputError, LiteratureError
+
+if TYPE_CHECKING:
+    from literature_agent.results import FullText
 
 FAILED = 1
 
@@ -56,7 +59,20 @@ def read(
             id, sections=wanted or None, max_characters=max_characters, registry=registry, settings=opened.settings
         )
     if json:
-        screen.document(full.model_dump(mode="json"))
+        document = full.model_dump(mode="json")
+        screen.document(document if full.available else {**error_document(_no_text(full)), **document})
     else:
         screen.result(render_full_text(full, outline=outline, width=screen.width))
     return 0 if full.available else FAILED
+
+
+def _no_text(full: FullText) -> LiteratureError:
+    from literature_agent.render import why_no_text
+
+    passing = full.reason == "temporarily_unavailable"
+    return LiteratureError(
+        why_no_text(full),
+        reason=f"pmc_{full.reason}",
+        retryable=passing,
+        recovery="Try again later." if passing else "Fetch its abstract, or read it at the publisher's.",
+    )

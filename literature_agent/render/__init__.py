@@ -7,7 +7,7 @@ control a terminal or become markup.
 from __future__ import annotations
 
 from literature_agent.render._bibliography import bibliography_entry, bibliography_entry_markdown
-from literature_agent.render._full_text import render_full_text
+from literature_agent.render._full_text import render_full_text, why_no_text
 from literature_agent.render._json import answer_document
 from literature_agent.render._layout import render_answer_markdown, render_answer_text, wrapped
 from literature_agent.render._numbering import UNKNOWN_REFERENCE
@@ -39,5 +39,6 @@ __all__ = [
     "search_log_json",
     "search_log_markdown",
     "spreadsheet_cell",
+    "why_no_text",
     "wrapped",
 ]

@@ -31,8 +31,7 @@ def render_full_text(full: FullText, *, outline: bool = False, width: int = DEFA
     if full.artifact is not None:
         lines += [*wrapped(bibliography_entry(full.artifact), width, hanging="    "), ""]
     if not full.available:
-        reason = _REASONS.get(full.reason or "", full.reason or "unknown reason")
-        lines += wrapped(f"No full text: {reason}.", width)
+        lines += wrapped(why_no_text(full), width)
         for step in full.trail:
             why = f" ({paper_line(step.reason)})" if step.reason else ""
             lines += wrapped(f"- {step.route}: {step.result.replace('_', ' ')}{why}", width, hanging="  ")
@@ -51,6 +50,11 @@ def render_full_text(full: FullText, *, outline: bool = False, width: int = DEFA
             ]
     lines += ["", *(line for warning in full.warnings for line in wrapped(f"Note: {paper_line(warning)}", width))]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def why_no_text(full: FullText) -> str:
+    """The reason why there is no full text, as a sentence."""
+    return f"No full text: {_REASONS.get(full.reason or '', full.reason or 'unknown reason')}."
 
 
 def _outline(section: TextSection) -> Iterator[str]:

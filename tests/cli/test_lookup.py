@@ -76,7 +76,7 @@ def test_filters_reach_the_source(cli: Run, server: SandboxServer) -> None:
 
 def test_fetch_prints_whole_records_and_what_is_missing(cli: Run, server: SandboxServer) -> None:
     done = cli("fetch", "pubmed", "90000101", "99999999")
-    assert done.code == 0
+    assert done.code == 3
     assert done.out.startswith("1. Lindqvist ÅM, ")
     assert "\n\nCONCLUSIONS: Two years of metformin" in done.out
     assert done.out.endswith("Not found: 99999999\n")
@@ -96,6 +96,26 @@ def test_fetch_names_what_is_no_identifier_and_prints_the_rest(
     assert len(document["artifacts"]) == 1
     assert list(document["failed"]) == ["not an id"]
     assert cli("fetch", source, "not an id").code == 2
+
+
+def test_fetch_and_cite_agree_on_what_no_source_knows(cli: Run, server: SandboxServer) -> None:
+    """Exit code 1 where nothing was found, 3 where some was: a script sees it without reading the text."""
+    for command in (("fetch", "pubmed"), ("cite",)):
+        assert cli(*command, "90000101").code == 0
+        assert cli(*command, "90000101", "99999999").code == 3
+        none = cli(*command, "99999999", "99999998")
+        assert (none.code, none.out) == (1, "")
+        assert "99999999, 99999998" in none.err
+        error = cli(*command, "99999999", "--json").document["error"]
+        assert error["reason"].endswith("_not_found")
+        assert not error["retryable"]
+
+
+def test_fetch_of_nothing_names_what_failed_before_what_is_missing(cli: Run, server: SandboxServer) -> None:
+    done = cli("fetch", "pubmed", "not an id", "99999999")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("Error: 'not an id' is no ")
+    assert "PubMed has no record of 99999999." in done.err
 
 
 def test_fetch_json_reads_back_as_the_result(cli: Run, server: SandboxServer) -> None:

@@ -32,6 +32,11 @@ def test_no_full_text_says_why_and_what_was_tried(capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert "No full text:" in out
     assert "- pmc" in out
+    assert main(["read", "90000103", "--sandbox", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["error"]["reason"] == "pmc_not_in_pmc"
+    assert document["error"]["recovery"]
+    assert document["trail"]
 
 
 def test_a_reference_of_a_saved_run_can_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
