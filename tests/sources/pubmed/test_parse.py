@@ -114,6 +114,16 @@ def test_record_survives_reading_back(payload: Payload) -> None:
     assert DetailedArticle.model_validate_json(article.model_dump_json(by_alias=True)) == article
 
 
+def test_records_of_a_list_share_the_set_of_their_fields_and_a_copy_has_its_own(payload: Payload) -> None:
+    (article,) = parse_articles(payload("full-record.xml"))
+    for parts in (article.authors, article.mesh_headings, article.cited_works):
+        assert len(parts) > 1
+        assert {id(part.model_fields_set) for part in parts} == {id(parts[0].model_fields_set)}
+        assert parts[0].model_fields_set == set(type(parts[0]).model_fields)
+    copy = article.authors[0].model_copy(update={"family": "Other"})
+    assert copy.model_fields_set is not article.authors[0].model_fields_set
+
+
 def test_record_with_half_its_fields_missing_has_none_in_their_place(by_pmid: Any) -> None:
     article = by_pmid("half-missing.xml")["90000502"]
     assert (article.title, article.year, article.published, article.published_online) == ("", None, None, None)
