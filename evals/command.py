@@ -21,7 +21,7 @@ from evals.pairwise import PairedReport, PairJudge, compare_pairwise
 from evals.report import Moved, Report, compare, missed, read_report, read_thresholds
 from evals.terminal import print_comparison, print_preferences, print_report
 from literature_agent import Budget
-from literature_agent.errors import InvalidInputError, LiteratureError
+from literature_agent.errors import InvalidInputError, LiteratureError, reason_of, told
 
 _FAILED, _USAGE = 1, 2
 ADVERSARIAL = "adversarial"
@@ -78,7 +78,7 @@ def run_main(arguments: Sequence[str]) -> int:
             code = max(code, _verdict(report, thresholds, chosen.fail_on, console))
         return code
     except LiteratureError as refused:
-        print(f"{refused.message} {refused.recovery}".strip(), file=sys.stderr)
+        print(told(refused), file=sys.stderr)
         return _USAGE
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)
@@ -120,7 +120,7 @@ def compare_main(arguments: Sequence[str]) -> int:
         moved = compare(before, after)
         judged = _judged(chosen, before, after) if chosen.judge else None
     except LiteratureError as refused:
-        print(f"{refused.message} {refused.recovery}".strip(), file=sys.stderr)
+        print(told(refused), file=sys.stderr)
         return _FAILED if refused.message.startswith("Not comparable") else _USAGE
     console = Console()
     print_comparison(before, after, moved, console)
@@ -152,9 +152,13 @@ def _rubric(chosen: argparse.Namespace) -> str:
     try:
         text: str = chosen.rubric.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as broken:
-        raise InvalidInputError(f"The rubric {str(chosen.rubric)!r} can't be read: {broken}.") from None
+        raise InvalidInputError(
+            f"The rubric {str(chosen.rubric)!r} can't be read: {reason_of(broken)}.", recovery="Name a text file."
+        ) from None
     if not text.strip():
-        raise InvalidInputError(f"The rubric {str(chosen.rubric)!r} is empty.")
+        raise InvalidInputError(
+            f"The rubric {str(chosen.rubric)!r} is empty.", recovery="Write what the judge is to look at."
+        )
     return text
 
 

@@ -14,7 +14,7 @@ from pydantic import Field
 from evals.arithmetic import Estimate, by_case, difference, estimate
 from evals.cases import Wire
 from evals.evaluators.metrics import BY_NAME, Metric, in_order, metric
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, reason_of
 
 FILE = "report.json"
 
@@ -155,7 +155,7 @@ def read_report(path: Path) -> Report:
         whole.pop("summary", None)
         return Report.model_validate(whole)
     except ValueError as broken:
-        raise InvalidInputError(f"{str(file)!r} is no report of this harness: {broken}") from None
+        raise InvalidInputError(f"{str(file)!r} is no report of this harness: {reason_of(broken)}") from None
 
 
 def versions(names: Iterable[str] = ("pydantic-ai-slim", "pydantic-evals", "pydantic", "httpx")) -> dict[str, str]:

@@ -262,7 +262,7 @@ def corpus_files(corpus: str) -> Iterator[tuple[str, bytes]]:
         yield from Recordings(Path(folder)).bodies()
         return
     if not Path(corpus).is_dir():
-        raise InvalidInputError(f"The corpus folder {corpus!r} does not exist.")
+        raise InvalidInputError(f"The corpus folder {corpus!r} does not exist.", recovery="Name a folder that exists.")
     yield from _below(Path(corpus))
 
 

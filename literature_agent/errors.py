@@ -10,8 +10,9 @@ Anything outside this tree is a bug and looks like one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence, Set
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 ErrorKind = Literal[
     "unreachable",
@@ -51,6 +52,8 @@ _RECOVERY: dict[str, str] = {
     "disabled": "Switch the source on in the settings, or ask another source.",
     "not_found": "Check the identifier, or search for the title.",
 }
+_SEE_MESSAGE = (_RECOVERY["invalid_input"], _RECOVERY["configuration"])
+"""Next steps of errors whose message says what to do."""
 
 
 class LiteratureError(Exception):
@@ -120,6 +123,34 @@ def source_error(source: str, kind: ErrorKind, message: str, *, recovery: str | 
     return SourceError(message, reason=reason, retryable=_RETRYABLE[kind], recovery=hint)
 
 
+class Said(Protocol):
+    """An error, or one kept as data."""
+
+    @property
+    def message(self) -> str: ...
+    @property
+    def recovery(self) -> str: ...
+
+
+def told(error: Said) -> str:
+    """What was wrong and the next step, in sentences for a reader; a next step that only points at the message is
+    left out."""
+    message = error.message.strip()
+    if message and message[-1] not in ".!?":
+        message += "."
+    return message if error.recovery in _SEE_MESSAGE else f"{message} {error.recovery}".strip()
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a file, an address or a text can't be used, in words for the end of a sentence: no number, no path."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    said = error.strerror if isinstance(error, OSError) else None
+    # Libraries put a number, a kind or a place around the words: `[Errno 2]`, `[SSL: ...]`, `(_ssl.c:1006)`.
+    words = re.sub(r"^\[(?:Errno|SSL|X509)[^]]*\]|\(_ssl\.c:\d+\)$", "", (said or str(error)).strip())
+    return " ".join(words.split()) or type(error).__name__
+
+
 def _rebuild(kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str) -> LiteratureError:
     return kind(message, reason=reason, retryable=retryable, recovery=recovery)
 
@@ -132,7 +163,7 @@ def expect(name: str, value: object, kinds: type | tuple[type, ...], wanted: str
         InvalidInputError: in one sentence, the argument, the value and what is `wanted`.
     """
     if not isinstance(value, kinds) or (isinstance(value, bool) and kinds is int):
-        raise InvalidInputError(f"{name}={_told(value)} is no {wanted}.", recovery=f"Give {name} as {wanted}.")
+        raise InvalidInputError(f"{name}={_shown(value)} is no {wanted}.", recovery=f"Give {name} as {wanted}.")
 
 
 def expect_texts(name: str, value: object, wanted: str = "list of texts") -> None:
@@ -145,7 +176,7 @@ def expect_texts(name: str, value: object, wanted: str = "list of texts") -> Non
         return
     listed = value if isinstance(value, (Sequence, Set)) else None
     if listed is None or not all(isinstance(each, str) for each in listed):
-        raise InvalidInputError(f"{name}={_told(value)} is no {wanted}.", recovery=f"Give {name} as {wanted}.")
+        raise InvalidInputError(f"{name}={_shown(value)} is no {wanted}.", recovery=f"Give {name} as {wanted}.")
 
 
 def split_names(value: Any) -> Any:
@@ -153,7 +184,7 @@ def split_names(value: Any) -> Any:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     # Only plain values are shown: what another object prints may hold a key.
     return repr(value)[:80] if isinstance(value, (str, int, float, bytes, type(None))) else f"<{type(value).__name__}>"
 

@@ -19,9 +19,10 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     SecretsSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, reason_of
 
 DEFAULT_SOURCES = ("pubmed", "europepmc", "biorxiv", "medrxiv", "clinicaltrials")
 
@@ -129,7 +130,10 @@ class Settings(BaseSettings):
         if not folder:
             return init_settings, env_settings
         if not Path(folder).is_dir():
-            raise ConfigurationError(f"LITERATURE_AGENT_SECRETS_DIR names {folder!r}, which is not a folder.")
+            raise ConfigurationError(
+                f"LITERATURE_AGENT_SECRETS_DIR names {folder!r}, which is not a folder.",
+                recovery="Name a folder, or unset it.",
+            )
         return init_settings, env_settings, SecretsSettingsSource(settings_cls, secrets_dir=folder)
 
 
@@ -147,3 +151,10 @@ def load_settings(**overrides: Any) -> Settings:
         name = name.removeprefix("LITERATURE_AGENT_")
         said = first["msg"].removeprefix("Value error, ")
         raise ConfigurationError(f"Setting LITERATURE_AGENT_{name} is not usable: {said}.") from None
+    except SettingsError as broken:
+        named = re.search(r'field "(\w+)"', str(broken))
+        raise ConfigurationError(
+            f"The file of the setting LITERATURE_AGENT_{named[1].upper() if named else '?'} can't be read:"
+            f" {reason_of(broken.__cause__ or broken)}.",
+            recovery="Write its value as text.",
+        ) from None

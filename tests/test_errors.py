@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import pytest
 
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, SourceError, source_error
+from literature_agent.errors import (
+    ConfigurationError,
+    InvalidInputError,
+    LiteratureError,
+    SourceError,
+    reason_of,
+    source_error,
+    told,
+)
+from literature_agent.results import ErrorInfo
 
 
 @pytest.mark.parametrize(
@@ -24,6 +34,27 @@ def test_refused_input_is_its_own_kind() -> None:
     assert isinstance(error, InvalidInputError)
     assert isinstance(error, SourceError)
     assert not error.retryable
+
+
+def test_a_next_step_that_only_points_at_the_message_is_not_read_out() -> None:
+    for error in (InvalidInputError("x=3 is too many: give 2"), ConfigurationError("x=3 is too many: give 2")):
+        assert error.recovery
+        assert told(error) == "x=3 is too many: give 2."
+    assert told(InvalidInputError("Too many.", recovery="Give 2.")) == "Too many. Give 2."
+    assert told(ErrorInfo(reason="x", message="It failed")) == "It failed."
+
+
+def test_the_reason_of_a_refusal_holds_no_number_and_no_path(tmp_path: Path) -> None:
+    with pytest.raises(OSError) as refused:
+        (tmp_path / "missing").read_text()
+    assert reason_of(refused.value) == "No such file or directory"
+    assert reason_of(OSError("layout 3")) == "layout 3"
+    assert reason_of(RuntimeError("[Errno -2] Name or service not known")) == "Name or service not known"
+    assert reason_of(RuntimeError("[SSL: X] no certificate found (_ssl.c:4154)")) == "no certificate found"
+    assert reason_of(RuntimeError()) == "RuntimeError"
+    with pytest.raises(ValueError) as not_text:
+        b"\xff".decode("utf-8")
+    assert reason_of(not_text.value) == "it is not UTF-8 text"
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,13 @@ def test_the_secrets_folder_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert settings.ncbi_api_key.get_secret_value() == "from-file"
 
 
+def test_a_secret_that_is_no_text_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "literature_agent_model").write_bytes(b"\xff\xfe")
+    monkeypatch.setenv("LITERATURE_AGENT_SECRETS_DIR", str(tmp_path))
+    with pytest.raises(ConfigurationError, match="LITERATURE_AGENT_MODEL can't be read: it is not UTF-8 text"):
+        load_settings()
+
+
 def test_a_missing_secrets_folder_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITERATURE_AGENT_SECRETS_DIR", "/nowhere/at/all")
     with pytest.raises(ConfigurationError, match="not a folder"):

@@ -20,7 +20,7 @@ from pydantic_evals import Dataset
 
 from evals.cases import About, Ask, Expected
 from evals.upstream import PACKAGED, RECORDING
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, reason_of
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parent.parent
@@ -93,7 +93,7 @@ def load(name: str, workspace: Path, *, hide_titles: bool = False, sources: tupl
                 recovery="Give a YAML file, a folder of BEIR or TREC, a .json file of PubMedQA or a .jsonl file.",
             )
     except (ValueError, KeyError, TypeError) as broken:
-        raise InvalidInputError(f"{str(path)!r} can't be read as a dataset: {broken}.") from broken
+        raise InvalidInputError(f"{str(path)!r} can't be read as a dataset: {reason_of(broken)}.") from broken
     if hide_titles and not loaded.note:
         raise InvalidInputError(f"Titles of {name!r} can't be hidden: its corpus is not rewritten.")
     if not loaded.cases.cases:

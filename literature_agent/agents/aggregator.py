@@ -64,7 +64,7 @@ from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_until_interrupted
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
-from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect
+from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect, told
 from literature_agent.integrity import repair_message, review
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
@@ -311,7 +311,7 @@ class LiteratureAggregator:
         try:
             request = read_request(request, {})
         except InvalidInputError as refused:
-            raise ModelRetry(f"{refused.message} {refused.recovery}") from None
+            raise ModelRetry(told(refused)) from None
         if is_durable(ctx):
             return await answer_durable_parent(self, ctx, request, registry, budget or self.budget)
         usage = ctx.usage

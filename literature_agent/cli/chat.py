@@ -30,7 +30,7 @@ from literature_agent.cli.options import (
 )
 from literature_agent.cli.run import EXIT_CODES, NO_MODEL
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted, reason_of
 
 if TYPE_CHECKING:
     from literature_agent.agents.aggregator import LiteratureAggregator
@@ -350,7 +350,9 @@ class _Talk:
         try:
             file.write_text(text, encoding="utf-8", newline="")
         except OSError as refused:
-            raise InvalidInputError(f"{name[:80]!r} can't be written: {refused.strerror}.") from None
+            raise InvalidInputError(
+                f"{name[:80]!r} can't be written: {reason_of(refused)}.", recovery="Name another file."
+            ) from None
         if self.screen.json:
             self.screen.document({"written": str(file)})
         self.screen.note(f"Written to {file}.")

@@ -14,7 +14,7 @@ import typer
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import InvalidInputError, SourceError, source_error
+from literature_agent.errors import InvalidInputError, SourceError, reason_of, source_error, told
 
 if TYPE_CHECKING:
     from literature_agent.artifacts import CitationArtifact
@@ -96,7 +96,7 @@ def cite(
         for name in listed.not_found:
             screen.note(f"Not found: {name}")
         for name, error in listed.failed.items():
-            screen.note(f"Failed: {name}: {error.message} {error.recovery}".rstrip())
+            screen.note(f"Failed: {name}: {told(error)}")
     return PARTIAL if listed.not_found or listed.failed else 0
 
 
@@ -140,7 +140,7 @@ def read_run(path: Path) -> LiteratureAggregationOutput:
         registry = ArtifactRegistry() if held is None else ArtifactRegistry.from_json(held)
         return LiteratureAggregationOutput.model_validate(document).attach(registry)
     except OSError as broken:
-        why = broken.strerror or "it is no file"
+        why = reason_of(broken)
     except (ValueError, KeyError, TypeError, AttributeError):
         why = "it holds no saved run"
     raise InvalidInputError(

@@ -9,12 +9,13 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, reason_of
 
 if TYPE_CHECKING:
     from literature_agent.outputs import GivenSearch
 
 LONGEST_NAME = 60
+_SEARCH_LINE = 'Write one JSON object a line: {"source": "pubmed", "query": "..."}.'
 
 
 def name_for(question: str, suffix: str) -> str:
@@ -36,7 +37,7 @@ def check_name(path: Path) -> None:
         return
     except OSError as refused:
         raise InvalidInputError(
-            f"The file {str(path)[:80]!r} can't be written: {refused.strerror}.", recovery="Name another file."
+            f"The file {str(path)[:80]!r} can't be written: {reason_of(refused)}.", recovery="Name another file."
         ) from None
 
 
@@ -71,8 +72,9 @@ def read_searches(path: Path) -> tuple[GivenSearch, ...]:
         # Not `splitlines`, which also parts lines at characters that may stand inside a JSON text.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as broken:
-        why = broken.strerror if isinstance(broken, OSError) else "it is not UTF-8 text"
-        raise InvalidInputError(f"The searches file {str(path)!r} can't be read: {why}.") from None
+        raise InvalidInputError(
+            f"The searches file {str(path)!r} can't be read: {reason_of(broken)}.", recovery="Name a text file."
+        ) from None
     found = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -82,8 +84,8 @@ def read_searches(path: Path) -> tuple[GivenSearch, ...]:
         except (ValueError, ValidationError):
             raise InvalidInputError(
                 f"Line {number} of {str(path)!r} is no search.",
-                recovery='Write one JSON object a line: {"source": "pubmed", "query": "..."}.',
+                recovery=_SEARCH_LINE,
             ) from None
     if not found:
-        raise InvalidInputError(f"The searches file {str(path)!r} holds no search.")
+        raise InvalidInputError(f"The searches file {str(path)!r} holds no search.", recovery=_SEARCH_LINE)
     return tuple(found)

@@ -45,7 +45,7 @@ from literature_agent.cli.options import (
 )
 from literature_agent.cli.recording import OFFLINE, drift_text, open_recording, recorded_note, recorded_question
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, reason_of
 
 if TYPE_CHECKING:
     from pydantic_ai import CancellationToken
@@ -277,7 +277,7 @@ def _saved(screen: Screen, file: Path, text: str) -> bool:
     try:
         file.write_text(text, encoding="utf-8", newline="")
     except OSError as refused:
-        screen.trouble(f"{str(file)!r} can't be written: {refused.strerror}.")
+        screen.trouble(f"{str(file)!r} can't be written: {reason_of(refused)}.")
         return False
     screen.note(f"Written to {file}.")
     return True

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from literature_agent.errors import LiteratureError
+from literature_agent.errors import LiteratureError, told
 
 if TYPE_CHECKING:
     from literature_agent.custody import Event
@@ -61,7 +61,7 @@ class Screen:
         if self.json:
             self.document(error_document(error))
         else:
-            _write(sys.stderr, _fitted(f"Error: {_safe(sentence_of(error))}") + "\n")
+            _write(sys.stderr, _fitted(f"Error: {_safe(told(error))}") + "\n")
 
     @contextmanager
     def progress(self, *notes: str) -> Iterator[Callable[[Event], None]]:
@@ -131,14 +131,6 @@ def error_document(error: LiteratureError) -> dict[str, Any]:
             "recovery": error.recovery,
         }
     }
-
-
-def sentence_of(error: LiteratureError) -> str:
-    """What was wrong, and the next step."""
-    message = error.message.strip()
-    if message and message[-1] not in ".!?":
-        message += "."
-    return " ".join(part for part in (message, error.recovery) if part)
 
 
 def to_json(document: Mapping[str, Any], encoding: str | None = "utf-8", *, indent: int | None = 2) -> str:

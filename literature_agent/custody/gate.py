@@ -30,7 +30,7 @@ from literature_agent.custody.calls import (
 from literature_agent.custody.events import Event, Observer
 from literature_agent.custody.fetching import fetch
 from literature_agent.custody.several import SEVERAL
-from literature_agent.errors import ErrorKind, InvalidInputError, LiteratureError, counted, source_error
+from literature_agent.errors import ErrorKind, InvalidInputError, LiteratureError, counted, source_error, told
 from literature_agent.federation import ids_of_records, read_full_text, sections_named
 from literature_agent.ids import identify
 from literature_agent.integrity import Desk
@@ -433,7 +433,7 @@ class Custody:
     def refusal(self, head: str, error: LiteratureError) -> Shown:
         """The one translation of errors: refused input is for the model to mend, everything else is a fact."""
         if isinstance(error, InvalidInputError):
-            return Shown("correction", f"{head}\n{error.message} {error.recovery}".strip())
+            return Shown("correction", f"{head}\n{told(error)}")
         return Shown(
             "fact",
             f"{head}\n{error.message} This says nothing about the literature. {error.recovery}".strip(),

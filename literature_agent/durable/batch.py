@@ -24,7 +24,7 @@ from literature_agent.durable.engine import APP, VERSION, away, is_away
 from literature_agent.durable.records import RecordRefused, check_schema, not_recorded
 from literature_agent.durable.runs import RUN_WORKFLOW, Job
 from literature_agent.durable.tables import BatchQuestion, Results
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, reason_of
 from literature_agent.telemetry import BatchMeter
 
 _ASKED_AT_ONCE = 100
@@ -332,7 +332,7 @@ class Batch:
                 self.results.flush()
         except OSError as refused:
             raise LiteratureError(
-                f"The results can't be written: {refused.strerror or refused}.",
+                f"The results can't be written: {reason_of(refused)}.",
                 reason="durable_results",
                 retryable=True,
                 recovery="Make room and give the same command again: every answer is kept in the database.",

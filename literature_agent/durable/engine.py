@@ -20,7 +20,7 @@ from pydantic_ai.models import Model
 from literature_agent.durable.records import SCHEMA, DatabaseError, RecordSerializer, no_pickles
 from literature_agent.durable.runs import DurableRuns
 from literature_agent.durable.workers import BEAT_S, LEASE_S, Workers, new_executor_id
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, reason_of
 from literature_agent.settings import Settings
 
 APP = "literature-agent"
@@ -175,9 +175,8 @@ def probe(address: str) -> None:
                 connection.execute("PRAGMA user_version")
             connection.close()
         except (OSError, sqlite3.Error) as refused:
-            reason = (refused.strerror if isinstance(refused, OSError) else None) or refused
             raise DatabaseError(
-                f"The file of durable runs {str(file)!r} can't be used: {reason}.",
+                f"The file of durable runs {str(file)!r} can't be used: {reason_of(refused)}.",
                 recovery="Make room or mend the folder's rights, or set LITERATURE_AGENT_DATABASE_URL.",
             ) from None
         return

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from literature_agent.agents.aggregator import read_request
-from literature_agent.errors import ConfigurationError, InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError, reason_of
 from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.render import one_line, spreadsheet_cell
 
@@ -73,7 +73,7 @@ def read_questions(path: Path, budget: Budget) -> list[BatchQuestion]:
         rows = list(_rows(path, kind))
     except OSError as refused:
         raise InvalidInputError(
-            f"The file of questions {str(path)!r} can't be read: {refused.strerror or refused}."
+            f"The file of questions {str(path)!r} can't be read: {reason_of(refused)}.", recovery="Name another file."
         ) from None
     except UnicodeDecodeError:
         raise InvalidInputError(

@@ -24,7 +24,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, reason_of
 from literature_agent.mcp_server.policy import Consumer, Jwt, Policy
 from literature_agent.mcp_server.server import SCOPE_KEY, SESSION_HEADER, LiteratureServer
 from literature_agent.transport.hosts import is_loopback
@@ -228,11 +228,15 @@ def _listener(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listener.close()
         raise ConfigurationError(
-            f"The MCP server cannot open port {port} on {host}: {error}.", recovery="Choose another port, or 0 for any."
+            f"The MCP server cannot open port {port} on {host}: {reason_of(error)}.",
+            recovery="Choose another port, or 0 for any; the host is an address of this machine.",
         ) from error
     return listener
 
 
 def _require_key(jwt: Jwt) -> None:
     if not jwt.public_key_file.is_file():
-        raise ConfigurationError(f"The key file {str(jwt.public_key_file)!r} of the policy is missing.")
+        raise ConfigurationError(
+            f"The key file {str(jwt.public_key_file)!r} of the policy is missing.",
+            recovery="Correct `public_key_file`.",
+        )

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, reason_of
 from literature_agent.outputs import Budget
 
 EXPOSABLE = (
@@ -185,7 +185,9 @@ def read_policy(path: Path) -> Policy:
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as broken:
-        raise ConfigurationError(f"The policy file {str(path)!r} can't be read: {broken}.") from None
+        raise ConfigurationError(
+            f"The policy file {str(path)!r} can't be read: {reason_of(broken)}.", recovery="Give a policy as TOML."
+        ) from None
     try:
         return Policy.model_validate(document)
     except ValidationError as refused:

@@ -8,7 +8,7 @@ from string import Template
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, told
 from literature_agent.mcp_server.arguments import tidy
 from literature_agent.prompts import load_prompt
 
@@ -62,7 +62,7 @@ def get_prompt(name: str, arguments: Mapping[str, str] | None) -> GetPromptResul
     try:
         given = tidy(arguments or {}, schema)
     except InvalidInputError as refused:
-        raise MCPError(code=INVALID_PARAMS, message=f"{refused.message} {refused.recovery}".strip()) from None
+        raise MCPError(code=INVALID_PARAMS, message=told(refused)) from None
     for argument, text in given.items():
         if len(text) > LONGEST_ARGUMENT:
             raise MCPError(code=INVALID_PARAMS, message=f"{argument} has more than {LONGEST_ARGUMENT:,} characters.")

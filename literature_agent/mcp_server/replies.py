@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from mcp_types import Annotations, CallToolResult, ContentBlock, ResourceLink, TextContent
 
 from literature_agent.artifacts import CitationArtifact
+from literature_agent.errors import told
 from literature_agent.mcp_server.twins import ErrorTwin
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.render import bibliography_entry
@@ -182,7 +183,7 @@ def to_result(answer: Answer, registry: ArtifactRegistry, *, raw: bool, link: bo
 
 def to_failure(error: ErrorTwin, twin: dict[str, Any], text: str | None = None) -> CallToolResult:
     """The reply of a call that failed: a sentence, and the error branch of the twin."""
-    said = text if text is not None else f"{error.message} {error.recovery}".strip()
+    said = text if text is not None else told(error)
     return CallToolResult(
         content=[TextContent(text=_writable(cut(said, 4_000)))],
         structured_content={**twin, "error": error.model_dump()},

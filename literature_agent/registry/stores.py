@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, reason_of
 from literature_agent.registry.works import Work
 
 
@@ -183,7 +183,7 @@ class SQLiteStore:
                 raise
         except (OSError, sqlite3.Error) as error:
             raise ConfigurationError(
-                f"The registry file {str(self.path)!r} can't be used: {error}.",
+                f"The registry file {str(self.path)!r} can't be used: {reason_of(error)}.",
                 recovery="Name a file that is a registry, or a new one in a folder that can be written.",
             ) from error
         self._connection, self._process = connection, os.getpid()

@@ -64,7 +64,9 @@ class Corpus:
                 f"The corpus folder {str(folder)!r} is a file, not a folder.", recovery="Name the folder that holds it."
             )
         if not folder.is_dir():
-            raise InvalidInputError(f"The corpus folder {str(folder)!r} does not exist.")
+            raise InvalidInputError(
+                f"The corpus folder {str(folder)!r} does not exist.", recovery="Name a folder that exists."
+            )
         records = Records()
         for name, content in _files(folder, folder.name):
             records.read(name, content)

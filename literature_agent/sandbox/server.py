@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from literature_agent.errors import ConfigurationError, InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError, reason_of
 from literature_agent.sandbox.corpus_index import Corpus
 from literature_agent.sandbox.faults import Faults, faulty_reply, rate_limited
 from literature_agent.sandbox.messages import Reply, Request, json_reply, text_reply
@@ -336,7 +336,8 @@ def _listener(port: int) -> _Listener:
         return _Listener((_HOST, port), _Handler)
     except (OSError, OverflowError) as error:
         raise ConfigurationError(
-            f"The sandbox cannot open port {port} on {_HOST}: {error}.", recovery="Choose another port, or 0 for any."
+            f"The sandbox cannot open port {port} on {_HOST}: {reason_of(error)}.",
+            recovery="Choose another port, or 0 for any.",
         ) from error
 
 

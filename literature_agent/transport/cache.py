@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from literature_agent.errors import ConfigurationError, SourceError
+from literature_agent.errors import ConfigurationError, SourceError, reason_of
 from literature_agent.settings import Settings
 from literature_agent.transport.clock import Clock
 from literature_agent.transport.hosts import CREDENTIAL_NAMES, Host
@@ -158,7 +158,7 @@ class AnswerCache:
                 return self._connected(work, create=create)
         except (OSError, sqlite3.Error) as fault:
             self._left_alone = True
-            self._warn("Answers are not kept: %s cannot be used (%s).", type(fault).__name__)
+            self._warn("Answers are not kept: %s cannot be used (%s).", reason_of(fault))
             return None
 
     def _connected(self, work: Callable[[sqlite3.Connection], R], *, create: bool) -> R | None:

@@ -13,7 +13,7 @@ import httpx
 from opentelemetry import metrics, trace
 from opentelemetry.instrumentation.utils import suppress_http_instrumentation
 
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, reason_of
 from literature_agent.transport.messages import Answer, TransientAnswer
 from literature_agent.transport.secrets import Secrets
 from literature_agent.transport.spans import tracer
@@ -71,7 +71,7 @@ class DirectOrProxied(httpx.AsyncBaseTransport):
                 self._tls = httpx.create_ssl_context()
             except (OSError, ssl.SSLError) as fault:
                 raise ConfigurationError(
-                    f"The certificates named by SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({type(fault).__name__}).",
+                    f"The certificates named by SSL_CERT_FILE or SSL_CERT_DIR cannot be read ({reason_of(fault)}).",
                     recovery="Correct or unset SSL_CERT_FILE and SSL_CERT_DIR.",
                 ) from None
         if proxy is None:
@@ -158,13 +158,13 @@ class Wire:
             except httpx.TimeoutException:
                 fault = TransientAnswer("no answer in time", kind="timeout")
             except httpx.ConnectError as refused:
-                reason = self.secrets.hide(str(refused))
-                if "CERTIFICATE_VERIFY_FAILED" in reason:
+                reason = self.secrets.hide(reason_of(refused))
+                if "CERTIFICATE_VERIFY_FAILED" in str(refused):
                     fault = BadCertificate(reason)
                 else:
                     fault = TransientAnswer(f"no connection ({reason})" if reason else "no connection")
             except httpx.ProxyError as refused:
-                fault = TransientAnswer(f"the proxy refused ({self.secrets.hide(str(refused))})")
+                fault = TransientAnswer(f"the proxy refused ({self.secrets.hide(reason_of(refused))})")
             except httpx.TransportError:
                 fault = TransientAnswer("the connection broke off")
             except httpx.InvalidURL:

@@ -30,6 +30,7 @@ from literature_agent.errors import (
     InvalidInputError,
     LiteratureError,
     SourceError,
+    reason_of,
     source_error,
 )
 from literature_agent.settings import Settings
@@ -274,7 +275,7 @@ class Recorder:
                 self.folder.chmod(0o700)
         except OSError as refused:
             raise InvalidInputError(
-                f"Nothing can be recorded in {str(self.folder)!r}: {refused.strerror or 'it is no folder'}.",
+                f"Nothing can be recorded in {str(self.folder)!r}: {reason_of(refused)}.",
                 recovery="Name a folder that can be made.",
             ) from None
         if not is_empty:
@@ -335,7 +336,7 @@ class Recorder:
                 file.write(content.model_dump_json(indent=1).encode("utf-8"))
             new.replace(path)
         except OSError as refused:
-            self.problem = f"The recording in {str(self.folder)!r} is not complete: {refused.strerror}."
+            self.problem = f"The recording in {str(self.folder)!r} is not complete: {reason_of(refused)}."
 
 
 # --- replaying --------------------------------------------------------------------------------------------------------
@@ -505,7 +506,7 @@ class Player:
                     f"There is no recording in {str(self.folder)!r}.",
                     recovery="Name a folder that `run --record` filled.",
                 ) from None
-            self._broken(f"{name} can't be read ({refused.strerror})")
+            self._broken(f"{name} can't be read ({reason_of(refused)})")
         try:
             return kind.model_validate_json(text)
         except ValidationError:

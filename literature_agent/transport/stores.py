@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from literature_agent.errors import ConfigurationError, SourceError
+from literature_agent.errors import ConfigurationError, SourceError, reason_of
 from literature_agent.settings import Settings
 from literature_agent.transport.postgres import Database, database, is_postgres
 
@@ -106,9 +106,9 @@ class FilePaceStore:
         except TimeoutError:  # of `work`; it is an OSError
             raise
         except (OSError, sqlite3.Error) as fault:
-            kind = type(fault).__name__
+            why = reason_of(fault)
         raise SourceError(
-            f"The file {self._path} that the pace is kept in cannot be used ({kind}).",
+            f"The file {self._path} that the pace is kept in cannot be used ({why}).",
             reason="request_unreachable",
             recovery="Set LITERATURE_AGENT_CACHE_DIR or LITERATURE_AGENT_RATE_LIMIT_STORE to a place of yours.",
         )

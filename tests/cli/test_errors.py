@@ -111,6 +111,8 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert done.err.startswith("Error: ")
     assert done.err.count("\n") == 1, done.err
     assert said in done.err
+    # A next step that only points at the message says nothing to a reader.
+    assert "named in the message" not in done.err
     assert not server.requests
 
     as_json = cli(*arguments, "--json")
@@ -121,6 +123,22 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
     assert said in error["message"]
     assert error["recovery"]
     assert error["retryable"] is False
+
+
+def test_what_the_system_refuses_is_said_in_words(cli: Run, server: SandboxServer, tmp_path: Path) -> None:
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    taken = server.base_url.rpartition(":")[2].strip("/")
+    for arguments, said in (
+        (("sandbox", "--port", taken), f"cannot open port {taken} on 127.0.0.1: Address already in use. Choose"),
+        (("mcp", "--http", "--port", taken), f"cannot open port {taken} on 127.0.0.1: Address already in use. Choose"),
+        (("mcp", "--policy", "/no/such.toml"), "'/no/such.toml' can't be read: No such file or directory. Give"),
+        (("mcp", "--policy", str(tmp_path)), "can't be read: Is a directory. Give"),
+        (("mcp", "--policy", str(tmp_path / "bytes.toml")), "can't be read: it is not UTF-8 text. Give"),
+    ):
+        done = cli(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+        assert "Errno" not in done.err
 
 
 def test_json_and_jsonl_at_once_are_refused(cli: Run) -> None:

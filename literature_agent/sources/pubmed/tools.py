@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from literature_agent.artifacts import DetailedArticle
-from literature_agent.errors import SourceError, source_error
+from literature_agent.errors import SourceError, source_error, told
 from literature_agent.ids import strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
 from literature_agent.sources.pubmed.client import LookUp, PubMedClient, Records
@@ -104,7 +104,7 @@ def _unread(hits: Hits, records: Records, *, offset: int, limit: int) -> tuple[S
             f"PubMed gives only the first {REACH:,} of these {hits.total:,} records.",
             recovery="Split the search by date (date_from, date_to), or narrow it.",
         )
-        words.append(f"{error.message} {error.recovery}")
+        words.append(told(error))
     if missing := [pmid for pmid in hits.pmids if pmid not in records.read and pmid not in records.failed]:
         error = source_error(NAME, "not_found", f"{len(missing)} of the {len(hits.pmids)} records found are not there.")
         words.append(f"PubMed found but did not hand out: PMID {_some(missing)}.")
