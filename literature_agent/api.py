@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from literature_agent.agents.sync import run_in_own_loop, run_until_interrupted
+from literature_agent.agents.sync import run_in_own_loop, run_until_interrupted, takes_what
 from literature_agent.errors import InvalidInputError, expect, expect_texts
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
 from literature_agent.results import FetchResult, FullText, SearchResult
@@ -92,6 +92,7 @@ async def aggregate(
     )
 
 
+@takes_what(aggregate)
 def aggregate_sync(question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
     """`aggregate`, for code that is not async; works inside a running event loop too. Ctrl-C ends it in a partial
     answer, a second one raises."""
@@ -186,6 +187,7 @@ async def _search_all(
     return result.model_copy(update={"artifacts": tuple(named)})
 
 
+@takes_what(search)
 def search_sync(source: str, query: str, **options: Any) -> SearchResult:
     """`search`, for code that is not async; works inside a running event loop too."""
     return run_in_own_loop(lambda: search(source, query, **options))
@@ -218,6 +220,7 @@ async def fetch(
     return _held(result, registry)
 
 
+@takes_what(fetch)
 def fetch_sync(source: str, ids: str | Sequence[str], **options: Any) -> FetchResult:
     """`fetch`, for code that is not async; works inside a running event loop too."""
     return run_in_own_loop(lambda: fetch(source, ids, **options))
@@ -257,6 +260,7 @@ async def read(
     )
 
 
+@takes_what(read)
 def read_sync(id_or_reference: str, **options: Any) -> FullText:
     """`read`, for code that is not async; works inside a running event loop too."""
     return run_in_own_loop(lambda: read(id_or_reference, **options))

@@ -68,6 +68,8 @@ class LiteratureError(Exception):
         self.reason = reason
         self.retryable = retryable
         self.recovery = recovery
+        if recovery and recovery not in _SEE_MESSAGE:
+            self.add_note(recovery)  # so that a traceback says it too
 
     def __str__(self) -> str:
         return self.message

@@ -6,10 +6,10 @@ code, from records that this run has shown to the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeAlias, TypedDict, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
@@ -67,6 +67,19 @@ class AggregationRequest(Record):
     @classmethod
     def _blank_date_is_absent(cls, value: Any) -> Any:
         return None if isinstance(value, str) and not value.strip() else value
+
+
+class RequestLimits(TypedDict, total=False):
+    """The members of `AggregationRequest` beside the question, as keywords; None: as if not given."""
+
+    sources: Sequence[str] | str | None
+    date_from: str | None
+    date_to: str | None
+    since_entry_date: str | None
+    languages: Sequence[str] | None
+    publication_types: Sequence[str] | None
+    max_articles: int | None
+    searches: Sequence[GivenSearch] | None
 
 
 class Budget(Record):

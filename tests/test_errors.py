@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import traceback
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,11 @@ def test_errors_survive_pickling(error: LiteratureError) -> None:
         error.retryable,
         error.recovery,
     )
+
+
+def test_a_traceback_says_the_next_step_once() -> None:
+    error = InvalidInputError("Bad.", recovery="Do that.")
+    for each in (error, pickle.loads(pickle.dumps(error))):
+        told = "".join(traceback.format_exception(each)).splitlines()
+        assert told[-2:] == ["literature_agent.errors.InvalidInputError: Bad.", "Do that."]
+    assert not hasattr(InvalidInputError("Bad."), "__notes__")

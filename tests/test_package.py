@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -136,3 +137,13 @@ def test_no_public_object_of_the_face_is_missing_from_all() -> None:
     """The lazy table and `__all__` name the same things."""
     face = importlib.import_module("literature_agent")
     assert set(face.__dict__["_HOME_OF"]) == set(face.__all__)
+
+
+def test_a_twin_shows_the_arguments_of_what_it_calls() -> None:
+    """So that an editor or a notebook offers them."""
+    shown = inspect.signature(literature_agent.aggregate_sync)
+    assert shown.parameters == inspect.signature(literature_agent.aggregate).parameters
+    assert shown.return_annotation == "LiteratureAggregationOutput"
+    aggregator = literature_agent.LiteratureAggregator
+    assert inspect.signature(aggregator.run_sync).parameters == inspect.signature(aggregator.run).parameters
+    assert inspect.signature(aggregator.as_toolset).return_annotation == "FunctionToolset[Any]"

@@ -8,8 +8,18 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from pydantic_ai import Agent
 
-from literature_agent import Budget, InvalidInputError, aggregate, fetch, read, search
+from literature_agent import (
+    ArtifactRegistry,
+    Budget,
+    InvalidInputError,
+    LiteratureAggregator,
+    aggregate,
+    fetch,
+    read,
+    search,
+)
 from literature_agent.settings import Settings
 from literature_agent.sources import select_sources
 
@@ -63,6 +73,32 @@ def test_a_wrong_kind_is_refused_by_name(
         options = {"model": "extractive", **options}
     with pytest.raises(InvalidInputError, match=rf"^{name}="):
         asyncio.run(function(*given, **options))
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("registry", {"registry": {}}),
+        ("registry", {"registry": ArtifactRegistry}),
+        ("budget", {"budget": {}}),
+        ("max_characters", {"max_characters": "x"}),
+        ("on_output", {"on_output": "x"}),
+    ],
+)
+def test_a_wrong_part_of_a_tool_is_refused_when_it_is_built(name: str, given: dict[str, Any]) -> None:
+    aggregator = LiteratureAggregator("extractive")
+    doors: list[Callable[..., Any]] = [aggregator.as_tool, aggregator.as_toolset]
+    if name != "on_output":
+        doors.append(aggregator.as_capability)
+    for door in doors:
+        with pytest.raises(InvalidInputError, match=rf"^{name}="):
+            door(**given)
+
+
+def test_a_registry_that_the_context_does_not_hold_is_refused_by_name(settings: Settings) -> None:
+    tool = LiteratureAggregator("extractive", settings=settings).as_tool(registry=lambda ctx: ctx.deps)
+    with pytest.raises(InvalidInputError, match=r"^registry=<dict> is no ArtifactRegistry\."):
+        asyncio.run(Agent("test", tools=[tool], deps_type=dict).run("Does it work?", deps={}))
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), 1e308, float("nan"), -1.0, 0.0])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from pydantic import ValidationError
 from pydantic_ai import (
@@ -61,7 +61,7 @@ from literature_agent.agents.recording import (
 from literature_agent.agents.relay import relayed
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import flat_tool
-from literature_agent.agents.sync import run_until_interrupted
+from literature_agent.agents.sync import run_until_interrupted, takes_what
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect, told
@@ -73,6 +73,7 @@ from literature_agent.outputs import (
     AggregationRequest,
     Budget,
     LiteratureAggregationOutput,
+    RequestLimits,
 )
 from literature_agent.prompts import load_prompt
 from literature_agent.registry import ArtifactRegistry
@@ -166,9 +167,9 @@ class LiteratureAggregator:
         on_event: Observer | None = None,
         cancellation_token: CancellationToken | None = None,
         recording: Recording | None = None,
-        **limits: Any,
+        **limits: Unpack[RequestLimits],
     ) -> LiteratureAggregationOutput:
-        """Answer one question. `limits` are the other members of `AggregationRequest`.
+        """Answer one question. `limits` are the other members of `AggregationRequest` (`sources`, `date_from` ...).
 
         With a `Recorder` every answer of services and model is kept; with a `Player` the recorded run is given again,
         offline, with its model, budget and sources. A `Player` and a model object: that model is asked, and only what
@@ -216,18 +217,25 @@ class LiteratureAggregator:
         player.on_cut = token.cancel
         return await again._answer(run.request, None, registry, run.budget, on_event, token, recording=player)
 
+    @takes_what(run)
     async def stream(
-        self, question: str | AggregationRequest, **options: Any
+        self, question: str | AggregationRequest, *, on_event: Observer | None = None, **options: Any
     ) -> AsyncIterator[Event | LiteratureAggregationOutput]:
         """The events of a run as they happen, then its output. Leaving the iteration early cancels the run.
 
-        Takes the options of `run`, less `on_event`.
+        Takes the arguments of `run`.
 
         Raises:
             InvalidInputError, ConfigurationError: as `run`.
         """
         events: asyncio.Queue[Event | None] = asyncio.Queue()
-        task = asyncio.create_task(self.run(question, on_event=events.put_nowait, **options))
+
+        def tell(event: Event) -> None:
+            events.put_nowait(event)
+            if on_event is not None:
+                on_event(event)
+
+        task = asyncio.create_task(self.run(question, on_event=tell, **options))
         task.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
@@ -238,6 +246,7 @@ class LiteratureAggregator:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
 
+    @takes_what(run)
     def run_sync(self, question: str | AggregationRequest, **options: Any) -> LiteratureAggregationOutput:
         """`run`, for code that is not async; works inside a running event loop too. Ctrl-C ends it in a partial
         answer, a second one raises."""
@@ -256,8 +265,23 @@ class LiteratureAggregator:
         """This sub-agent as a tool of a larger agent. Without a model of its own it uses the parent's.
 
         The parent's model sees summary, themes, gaps, status, limitations and one line per article, never an
-        identifier; the tool's metadata carries the whole output, and `on_output` is called with it.
+        identifier; the tool's metadata carries the whole output.
+
+        Args:
+            registry: receives every record found, so that `render_text` finds it again; a function takes it from the
+                context of the parent's run. None: one for each call, gone with it.
+            name: of the tool.
+            budget: limits of each call, within those of the parent; None: the aggregator's.
+            max_characters: of what the parent's model sees.
+            on_output: called with the context and the whole output of each call.
+
+        Raises:
+            InvalidInputError: an argument is of the wrong kind.
         """
+        _expect_options(registry, budget, max_characters)
+        observer: object = on_output
+        if observer is not None and not callable(observer):
+            expect("on_output", observer, (), "function")
 
         async def literature_aggregator(ctx: RunContext[Any], request: AggregationRequest) -> ToolReturn:
             """Search the biomedical literature and answer a question with checked citations.
@@ -265,14 +289,14 @@ class LiteratureAggregator:
             Returns a summary with references, relevant articles with reasons, themes and research gaps. Copy
             references exactly; never write DOIs, PMIDs, authors or journals yourself.
             """
-            held = registry(ctx) if callable(registry) else registry
-            output = await self._answer_parent(ctx, request, held, budget)
+            output = await self._answer_parent(ctx, request, _held_by(registry, ctx), budget)
             if on_output is not None:
                 on_output(ctx, output)
             return ToolReturn(view_output(output, max_characters), metadata=output)
 
         return flat_tool(Tool(literature_aggregator, name=name, takes_ctx=True))
 
+    @takes_what(as_tool)
     def as_toolset(self, **options: Any) -> FunctionToolset[Any]:
         """`as_tool` as a toolset that also tells the parent's model how to treat references. Takes its options."""
         return FunctionToolset([self.as_tool(**options)], instructions=load_prompt("parent"))
@@ -285,10 +309,11 @@ class LiteratureAggregator:
         max_characters: int = 6000,
     ) -> LiteratureCapability:
         """`as_toolset` that also holds the parent's own output to the rules: only references it was shown, no typed
-        identifiers. What breaks them goes back to the parent's model, then is cut."""
+        identifiers. What breaks them goes back to the parent's model, then is cut. Arguments as of `as_tool`."""
+        _expect_options(registry, budget, max_characters)
 
         def registry_of(ctx: RunContext[Any]) -> ArtifactRegistry:
-            held = registry(ctx) if callable(registry) else registry
+            held = _held_by(registry, ctx)
             return held if held is not None else ArtifactRegistry()
 
         return LiteratureCapability(
@@ -505,7 +530,7 @@ class LiteratureAggregator:
         return output
 
 
-def read_request(question: str | AggregationRequest, limits: dict[str, Any]) -> AggregationRequest:
+def read_request(question: str | AggregationRequest, limits: Mapping[str, Any]) -> AggregationRequest:
     """The request that a question and its limits make.
 
     Raises:
@@ -542,7 +567,21 @@ def read_request(question: str | AggregationRequest, limits: dict[str, Any]) -> 
     return request
 
 
-def _given(limits: dict[str, Any]) -> dict[str, Any]:
+def _expect_options(registry: object, budget: object, max_characters: object) -> None:
+    # A class can be called too, but what it makes is a new registry that nobody else holds.
+    if isinstance(registry, type) or not callable(registry):
+        expect("registry", registry, (ArtifactRegistry, type(None)), "ArtifactRegistry, or function of the context")
+    expect("budget", budget, (Budget, type(None)), "Budget")
+    expect("max_characters", max_characters, int, "whole number")
+
+
+def _held_by(registry: ArtifactRegistry | RegistryOf | None, ctx: RunContext[Any]) -> ArtifactRegistry | None:
+    held = registry(ctx) if callable(registry) else registry
+    expect("registry", held, (ArtifactRegistry, type(None)), "ArtifactRegistry")
+    return held
+
+
+def _given(limits: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in limits.items() if value is not None}
 
 

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import signal
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from pydantic_ai import CancellationToken
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def takes_what(like: Callable[P, Any]) -> Callable[[Callable[..., T]], Callable[P, T]]:
+    """Gives the decorated function the arguments of `like`, for readers, editors and type checkers."""
+
+    def same(function: Callable[..., T]) -> Callable[P, T]:
+        gives = inspect.signature(function).return_annotation
+        shown = inspect.signature(like).replace(return_annotation=gives)
+        function.__signature__ = shown  # type: ignore[attr-defined]  # read by `inspect.signature` and `help`
+        return function
+
+    return same
 
 
 def run_in_own_loop(start: Callable[[], Coroutine[Any, Any, T]], *, interrupt: Callable[[], None] | None = None) -> T:

@@ -69,7 +69,6 @@ def search(
     with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
         from literature_agent.api import search_sync
 
-        own = {"since_entry_date": since_entry_date, "languages": read_list(languages)}
         result = search_sync(
             source,
             query,
@@ -80,7 +79,8 @@ def search(
             publication_types=read_types(publication_types),
             sort=sort,
             settings=opened.settings,
-            **own,
+            since_entry_date=since_entry_date,
+            languages=read_list(languages),
         )
         screen.note(opened.note)
         if jsonl:

@@ -69,8 +69,8 @@ class SandboxServer:
         self._thread: threading.Thread | None = None
         self._serving = False
 
-    def settings_overrides(self) -> dict[str, str]:
-        """The settings that point every client at this server."""
+    def settings_overrides(self) -> dict[str, Any]:
+        """The settings that point every client at this server: `Settings(**server.settings_overrides())`."""
         return {
             "ncbi_base_url": f"{self.base_url}/entrez/eutils/",
             "pmc_base_url": f"{self.base_url}/pmc/",
