@@ -61,7 +61,7 @@ def batch(
 
     The same command goes on where it was. Every answer has one row in --out. What got none is listed, with its reason,
     in a file beside it that can be given as questions again; the same command asks only those again. Exit code 3 if
-    some got no answer.
+    some got no answer or one only in part (their `status` is `partial`), 1 if none got one.
     """
     require_durable()
     from literature_agent.durable.batch import letters_file, write_letters
@@ -102,7 +102,7 @@ def batch(
         screen.note(f"Stopped with {done.left} left; the same command goes on with them.")
     if screen.json:
         screen.document(_summary(batch, out))
-    if done.left or batch.dead:
+    if done.left or batch.dead or done.partial:
         return PARTIAL if done.done else FAILED
     return 0
 
@@ -254,6 +254,7 @@ def _summary(batch: Batch, out: Path) -> dict[str, Any]:
     return {
         "batch": batch.name,
         "answered": done.done,
+        "partial": done.partial,
         "failed": done.failed,
         "left": done.left,
         "cost_usd": round(done.cost_usd, 6),

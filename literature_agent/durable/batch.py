@@ -57,6 +57,8 @@ class Progress:
     done: int = 0
     before: int = 0
     """Of these, answered by an earlier call."""
+    partial: int = 0
+    """Of these, answered only in part: cut short, or a source failed."""
     failed: int = 0
     waiting: int = 0
     cost_usd: float = 0.0
@@ -74,7 +76,7 @@ class Progress:
 
     def sentence(self) -> str:
         """The state in one line."""
-        parts = [f"{self.done} of {self.total} answered"]
+        parts = [f"{self.done} of {self.total} answered{f' ({self.partial} only in part)' if self.partial else ''}"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.cost_usd:
@@ -221,9 +223,11 @@ class Batch:
 
     def _open(self) -> None:
         """Find out what is still to be asked; runs that are on their way from an earlier call are joined."""
-        answered = self.results.keys
-        self.progress.done = self.progress.before = sum(question.key in answered for question in self.questions)
-        spent = [cost for question in self.questions if (cost := self.results.costs.get(question.key)) is not None]
+        answered = self.results.rows
+        rows = [answered[question.key] for question in self.questions if question.key in answered]
+        self.progress.done = self.progress.before = len(rows)
+        self.progress.partial = sum(row.status == "partial" for row in rows)
+        spent = [row.cost_usd for row in rows if row.cost_usd is not None]
         # The budget is that of the batch, however many calls it takes.
         self.progress.cost_usd, self._priced = sum(spent), len(spent)
         found = self.client.list_workflows(workflow_id_prefix=f"{self.name}/", load_input=False, load_output=False)
@@ -315,6 +319,7 @@ class Batch:
                 if answer is not None and error is None:
                     rows.append(_row(question.key, answer))
                     self.progress.done += 1
+                    self.progress.partial += answer["status"] == "partial"
                     del self._asked[status.workflow_id]
                 else:
                     assert error is not None  # an outcome is an answer or an error
@@ -331,12 +336,7 @@ class Batch:
             else:
                 self.results.flush()
         except OSError as refused:
-            raise LiteratureError(
-                f"The results can't be written: {reason_of(refused)}.",
-                reason="durable_results",
-                retryable=True,
-                recovery="Make room and give the same command again: every answer is kept in the database.",
-            ) from None
+            raise _not_written("The results", refused) from None
 
     def _spent(self, answer: Mapping[str, Any] | None) -> float:
         """What an answer cost, taken into account."""
@@ -448,9 +448,25 @@ def letters_file(results: Path) -> Path:
 
 
 def write_letters(path: Path, letters: Iterator[DeadLetter] | Sequence[DeadLetter]) -> None:
-    """Write the dead letters, or take the file away where there are none."""
+    """Write the dead letters, or take the file away where there are none.
+
+    Raises:
+        LiteratureError: the file can't be written.
+    """
     rows = [json.dumps(letter.row(), ensure_ascii=False) + "\n" for letter in letters]
-    if rows:
-        path.write_text("".join(rows), encoding="utf-8")
-    else:
-        path.unlink(missing_ok=True)
+    try:
+        if rows:
+            path.write_text("".join(rows), encoding="utf-8")
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as refused:
+        raise _not_written(f"The list {str(path)!r} of questions without an answer", refused) from None
+
+
+def _not_written(what: str, refused: OSError) -> LiteratureError:
+    return LiteratureError(
+        f"{what} can't be written: {reason_of(refused)}.",
+        reason="durable_results",
+        retryable=True,
+        recovery="Make room and give the same command again: every answer is kept in the database.",
+    )

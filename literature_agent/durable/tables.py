@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -159,6 +159,14 @@ _REST = 20.0
 _PARQUET = {"cost_usd": "float64", "requests": "int64"}
 
 
+class Row(NamedTuple):
+    """What is known of an answer that is in the file."""
+
+    status: str
+    cost_usd: float | None
+    """None where no price was known."""
+
+
 class Results:
     """The file of results: one row for each answered question, never two.
 
@@ -167,6 +175,7 @@ class Results:
     """
 
     COLUMNS = ("id", "run_id", "status", "question", "summary", "articles", "cost_usd", "requests", "answer")
+    _header = ",".join(COLUMNS) + "\r\n"
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -178,14 +187,14 @@ class Results:
             raise InvalidInputError(f"The folder of {str(path)!r} does not exist.", recovery="Make the folder first.")
         try:
             self._rows = self._read()
-        except (ValueError, KeyError, OSError, UnicodeDecodeError):
+        except (ValueError, KeyError, TypeError, OSError):
             raise InvalidInputError(
                 f"{str(path)!r} exists and holds no results of a batch.", recovery="Give another --out."
             ) from None
 
     @property
-    def costs(self) -> Mapping[str, float | None]:
-        """US dollars of each row, by the id of its question; None where no price was known."""
+    def rows(self) -> Mapping[str, Row]:
+        """What is known of each row, by the id of its question."""
         return self._rows
 
     @property
@@ -211,10 +220,10 @@ class Results:
             text = "".join(self._line(row) for row in new)
             with self._path.open("a", encoding="utf-8", newline="") as file:
                 if self._kind == ".csv" and file.tell() == 0:
-                    text = ",".join(self.COLUMNS) + "\r\n" + text
+                    text = self._header + text
                 file.write(text)
                 file.flush()
-        self._rows.update((row["id"], _cost(row)) for row in new)
+        self._rows.update((row["id"], _row(row)) for row in new)
 
     def flush(self) -> None:
         """Write what is not in the file yet.
@@ -228,26 +237,33 @@ class Results:
             self._wrote_at = time.monotonic()
             self._write_took_s = self._wrote_at - began
 
-    def _read(self) -> dict[str, float | None]:
+    def _read(self) -> dict[str, Row]:
         if not self._path.exists():
             return {}
         if self._kind == ".parquet":
             from pyarrow import parquet
 
-            known = parquet.read_table(self._path, columns=["id", "cost_usd"]).to_pylist()
-            return {row["id"]: _cost(row) for row in known}
+            known = parquet.read_table(self._path, columns=["id", "status", "cost_usd"]).to_pylist()
+            return {row["id"]: _row(row) for row in known}
         ending = "\r\n" if self._kind == ".csv" else "\n"
         whole = self._path.read_bytes()
         text = whole.decode("utf-8", "ignore")
         kept = text[: text.rfind(ending) + len(ending)] if ending in text else ""
+        # What is cut off below is to be a row of ours, and not somebody's file.
+        if self._kind == ".csv":
+            is_ours = kept.startswith(self._header) if kept else self._header.startswith(text)
+        else:
+            is_ours = kept != "" or text == "" or '"run_id"' in text
+        if not is_ours:
+            raise ValueError
         if self._kind == ".csv" and kept:
             rows = list(csv.DictReader(io.StringIO(kept, newline="")))
             if rows and None in rows[-1].values():
                 kept = kept[: kept.rstrip("\r\n").rfind(ending) + len(ending)]
                 rows = rows[:-1]
-            found = {_read_id(row["id"]): _cost(row) for row in rows}
+            found = {_read_id(row["id"]): _row(row) for row in rows}
         else:
-            found = {row["id"]: _cost(row) for line in kept.split("\n") if line and (row := json.loads(line))}
+            found = {row["id"]: _row(row) for line in kept.split("\n") if line and (row := json.loads(line))}
         if len(kept.encode()) != len(whole):
             self._path.write_bytes(kept.encode())
         return found
@@ -291,9 +307,9 @@ def _read_id(cell: str) -> str:
     return cell if bare == spreadsheet_cell(bare) else cell[1:]
 
 
-def _cost(row: Mapping[str, Any]) -> float | None:
+def _row(row: Mapping[str, Any]) -> Row:
     cost = row.get("cost_usd")
-    return None if cost is None or cost == "" else float(cost)
+    return Row(row["status"], None if cost is None or cost == "" else float(cost))
 
 
 def _cell(value: Any) -> Any:

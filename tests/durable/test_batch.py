@@ -17,12 +17,12 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
-from literature_agent.durable.batch import Batch, BatchLimits, letters_file, write_letters
+from literature_agent.durable.batch import Batch, BatchLimits, DeadLetter, letters_file, write_letters
 from literature_agent.durable.book import open_book
-from literature_agent.durable.tables import Results, read_questions
+from literature_agent.durable.tables import BatchQuestion, Results, read_questions
 from literature_agent.durable.worker import working
 from literature_agent.errors import InvalidInputError, LiteratureError
-from literature_agent.outputs import Budget
+from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings
 from tests.durable.conftest import Measured, short_reply
@@ -104,7 +104,10 @@ def test_a_failing_model_is_a_partial_answer_and_not_a_dead_letter(
 
     questions, out = tmp_path / "q.csv", tmp_path / "out.jsonl"
     questions.write_text("id,question\r\na,Metformin in dementia?\r\n", encoding="utf-8")
-    run_batch(at(None), questions, out, reply)
+    for _ in range(2):  # the second call finds the row in the file
+        ended = run_batch(at(None), questions, out, reply).progress
+        assert (ended.done, ended.partial, ended.failed) == (1, 1, 0)
+        assert ended.sentence() == "1 of 1 answered (1 only in part)"
     [row] = lines(out)
     assert row["status"] == "partial"
     assert row["articles"]
@@ -218,6 +221,13 @@ def test_results_that_can_not_be_written_are_kept_in_the_database(
     assert len(asked) == 2
 
 
+def test_dead_letters_that_can_not_be_written_are_said_in_words(tmp_path: Path) -> None:
+    question = BatchQuestion(key="a", request=AggregationRequest(question="Why?"), budget=Budget())
+    for letters in ([], [DeadLetter(question, LiteratureError("x", reason="y"), 1)]):
+        with pytest.raises(LiteratureError, match="without an answer can't be written: Is a directory"):
+            write_letters(tmp_path, letters)
+
+
 def test_a_disk_that_is_full_in_the_middle_of_a_row_costs_that_row_only(tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     Results(out).add([{**ROW, "id": "a"}])
@@ -250,8 +260,8 @@ def test_a_parquet_file_is_not_written_anew_for_each_row(tmp_path: Path) -> None
     table = parquet.read_table(out).to_pylist()
     assert [row["id"] for row in table] == [str(number) for number in range(60)]
     assert table[0]["answer"] == json.dumps({"x": "y" * 1000})
-    assert Results(out).costs["0"] == 0.5
-    assert Results(out).costs["1"] is None
+    assert Results(out).rows["0"] == ("complete", 0.5)
+    assert Results(out).rows["1"] == ("complete", None)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
@@ -322,9 +332,30 @@ def test_a_bad_row_is_refused_by_its_number_before_anything_is_asked(text: str, 
         read_questions(file, Budget())
 
 
-def test_a_file_that_holds_no_results_is_not_overwritten(tmp_path: Path) -> None:
-    file = tmp_path / "notes.jsonl"
-    file.write_text("my notes\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("notes.jsonl", "my notes\n"),
+        ("notes.jsonl", "my notes"),
+        ("notes.jsonl", "[1]\n"),
+        ("questions.jsonl", '{"id": "a", "question": "Why?"}\n'),
+        ("questions.jsonl", '{"id": "a", "question": "Why?"}'),
+        ("questions.csv", "id,question\r\na,Why?\r\n"),
+        ("questions.csv", "id,question\na,Why?\n"),
+        ("questions.csv", "id,question\r\n"),
+    ],
+)
+def test_a_file_that_holds_no_results_is_not_overwritten(name: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(InvalidInputError, match="holds no results of a batch"):
         Results(file)
-    assert file.read_text(encoding="utf-8") == "my notes\n"
+    assert file.read_bytes() == text.encode()
+
+
+@pytest.mark.parametrize(("name", "text"), [("out.jsonl", '{"id": "a", "run_id": "r", "sum'), ("out.csv", "id,run_i")])
+def test_a_file_that_was_cut_in_its_first_row_is_begun_anew(name: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    Results(file).add([{**ROW, "id": "a"}])
+    assert Results(file).keys == {"a"}

@@ -50,14 +50,25 @@ def test_a_durable_run_is_listed_shown_again_and_removed(capsys: pytest.CaptureF
 
 
 @pytest.mark.usefixtures("at_sandbox")
-def test_a_batch_writes_its_answers_and_says_what_it_did(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("most_requests", "status", "code", "closing"),
+    [(20, "complete", 0, "1 of 1 answered. "), (2, "partial", 3, "1 of 1 answered (1 only in part). ")],
+)
+def test_a_batch_writes_its_answers_and_says_what_it_did(
+    most_requests: int, status: str, code: int, closing: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """An answer cut short is a row and no whole answer: a script sees it by the exit code."""
     questions, out = tmp_path / "q.csv", tmp_path / "out.jsonl"
-    questions.write_text("question,sources,max_requests\nMetformin in dementia?,pubmed,2\n", encoding="utf-8")
-    assert main(["batch", str(questions), "--out", str(out), "--json"]) == 0
-    done = document(capsys)
+    text = f"question,sources,max_requests\nMetformin in dementia?,pubmed,{most_requests}\n"
+    questions.write_text(text, encoding="utf-8")
+    assert main(["batch", str(questions), "--out", str(out), "--json"]) == code
+    written = capsys.readouterr()
+    done = json.loads(written.out)
+    assert closing in written.err
     assert (done["answered"], done["failed"], done["left"], done["dead_letters"]) == (1, 0, 0, None)
+    assert done["partial"] == int(status == "partial")
     [row] = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-    assert row["question"] == "Metformin in dementia?"
+    assert (row["question"], row["status"]) == ("Metformin in dementia?", status)
 
 
 @pytest.mark.usefixtures("at_sandbox")
@@ -94,7 +105,8 @@ def test_several_workers_stop_on_sigterm_and_the_same_command_goes_on(
     assert "Stopping after the steps on their way." in said
     assert f"Stopped with {12 - answered} left; the same command goes on with them." in said
     assert not [child for child in psutil.Process().children() if "--queue" in child.cmdline()]
-    assert main(["batch", str(questions), "--out", str(out)]) == 0
+    assert main(["batch", str(questions), "--out", str(out)]) == 3
+    assert "12 of 12 answered (12 only in part)" in capsys.readouterr().err
     ids = [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()]
     assert sorted(ids, key=int) == [str(n) for n in range(12)]
 
