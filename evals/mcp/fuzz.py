@@ -77,6 +77,7 @@ _SENSIBLE: dict[str, tuple[Any, ...]] = {
     "condition": ("diabetes", "dementia"),
     "intervention": ("metformin", "placebo"),
     "term": ("cognition", "older"),
+    "citations": ("PMID: 90000101", "10.5555/synthetic.90000102", "Author 2021 time travel psychology"),
     "overall_status": ("COMPLETED", "RECRUITING"),
     "phases": ("PHASE2", "PHASE3"),
     "sections": ("Methods", "Results", "Table 1"),

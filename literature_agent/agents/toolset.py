@@ -36,19 +36,29 @@ def _as_list(value: Any) -> Any:
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("["):
-            try:
-                return json.loads(text)
-            except ValueError:
-                return [text]
+            listed = _json_list(text)
+            return [text] if listed is None else listed
         return [part.strip() for part in text.split(",") if part.strip()]
     return value
 
 
+def _json_list(text: str) -> list[Any] | None:
+    """The list of texts that `text` holds as JSON."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    # What is nested is no list of texts, and a complaint about it could be too deep to be written.
+    return read if isinstance(read, list) and not any(isinstance(each, list | dict) for each in read) else None
+
+
 def _as_citations(value: Any) -> Any:
     """As `_as_list`, but a text stays whole up to its line breaks: citations are full of commas."""
-    if isinstance(value, str) and not value.strip().startswith("["):
-        return [line.strip() for line in value.splitlines() if line.strip()]
-    return _as_list(value)
+    if not isinstance(value, str):
+        return value
+    # It may be a list of references, whose first number stands in square brackets.
+    listed = _json_list(value)
+    return [line.strip() for line in value.splitlines() if line.strip()] if listed is None else listed
 
 
 References = Annotated[

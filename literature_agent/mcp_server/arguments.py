@@ -21,6 +21,8 @@ _MAY_BE_EMPTY = frozenset({"sections", "searches"})
 _NULLS = frozenset({"", "null", "none", "undefined"})
 # PubMed has publication types with a comma in their name: `Clinical Trial, Phase III`.
 _BETWEEN = re.compile(r",(?!\s*Phase\b)", re.I)
+# Citations are full of commas.
+_BETWEEN_LINES = re.compile(r"[\r\n]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -82,6 +84,7 @@ def _read(name: str, value: Any, types: frozenset[str]) -> Any:
 
 def _read_list(name: str, value: Any) -> list[Any]:
     items = value
+    between = _BETWEEN_LINES if name == "citations" else _BETWEEN
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("["):
@@ -89,9 +92,9 @@ def _read_list(name: str, value: Any) -> list[Any]:
                 items = json.loads(text)
             except (ValueError, RecursionError):
                 # A reference may itself be written in square brackets.
-                items = _BETWEEN.split(text)
+                items = between.split(text)
         else:
-            items = _BETWEEN.split(text)
+            items = between.split(text)
         items = [item.strip() if isinstance(item, str) else item for item in items]
         items = [item for item in items if item != ""]
     if not isinstance(items, list):

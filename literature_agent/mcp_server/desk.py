@@ -10,6 +10,7 @@ from typing import Any
 
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody import Call, Custody
+from literature_agent.custody.several import CONVERT_IDS
 from literature_agent.errors import InvalidInputError, SourceError, counted
 from literature_agent.ledger import Ledger, LedgerEntry, SearchRecord
 from literature_agent.mcp_server import raw
@@ -30,10 +31,13 @@ from literature_agent.mcp_server.twins import (
     CitationsTwin,
     ErrorTwin,
     RunTwin,
+    conversions_twin,
     error_twin,
     fetch_twin,
     headed,
+    matches_twin,
     mentioned,
+    mesh_twin,
     read_twin,
     related_twin,
     run_twin,
@@ -44,7 +48,7 @@ from literature_agent.outputs import AggregationRequest, LiteratureAggregationOu
 from literature_agent.registry import Reference, find_references, replace_references
 from literature_agent.render import UNKNOWN_REFERENCE, render_text
 from literature_agent.render.formats import BibliographyFormat, find_format
-from literature_agent.results import ErrorInfo, FetchResult, FullText, RelatedResult, SearchResult
+from literature_agent.results import ErrorInfo, FetchResult, FullText, MeshResult, RelatedResult, SearchResult
 from literature_agent.sources import Source
 from literature_agent.transport import Transport
 from literature_agent.views import view_output
@@ -202,7 +206,7 @@ class Desk:
             raise CallFailed(self._error_of(ledger, call, shown.text, shown.outcome), shown.text)
         fitted = fit_view(shown.text)
         text = fitted.text
-        result: object = shown.result
+        result: Any = shown.result
         if limited:
             text += f"\nNote: at most {MOST_HITS} hits come in one reply; the next page continues."
         if isinstance(result, SearchResult):
@@ -216,7 +220,15 @@ class Desk:
             return Answer(text, read_twin(result, reference).document(), (reference,))
         if isinstance(result, RelatedResult):
             return Answer(text, related_twin(result, text).document(), tuple(headed(text)))
-        raise AssertionError(f"{tool} gave {type(result).__name__}")
+        if isinstance(result, MeshResult):
+            return Answer(text, mesh_twin(result).document())
+        if tool == CONVERT_IDS:
+            conversions = conversions_twin(result, text)
+            return Answer(text, conversions.document(), tuple(conversions.references))
+        matches = matches_twin(result, text)
+        if matches.status == "failed" and matches.error is not None:
+            raise CallFailed(matches.error, text)
+        return Answer(text, matches.document(), tuple(matches.references))
 
     def _error_of(self, ledger: SessionLedger, call: Call, text: str, outcome: str) -> ErrorTwin:
         """The error that custody logged for a call; a refusal before anything was asked is logged nowhere."""

@@ -22,7 +22,10 @@ from literature_agent.mcp_server.raw import FETCH_INPUT, FETCH_OUTPUT, SEARCH_IN
 from literature_agent.mcp_server.replies import FACTS_SCHEMA, MOST_HITS
 from literature_agent.mcp_server.twins import (
     CitationsTwin,
+    ConversionsTwin,
     FetchTwin,
+    MatchesTwin,
+    MeshTwin,
     ReadTwin,
     RelatedTwin,
     RunTwin,
@@ -54,6 +57,9 @@ _TITLES = {
     "fetch_clinicaltrial": "Read registered trials",
     "find_related": "Find related works",
     "search_all": "Search all sources at once",
+    "match_citations": "Check pasted citations",
+    "convert_ids": "See which identifiers works have",
+    "lookup_mesh": "Find MeSH headings",
     RENDER: "Print citations",
     START: "Start a literature run",
     STATUS: "Progress of a literature run",
@@ -126,6 +132,19 @@ _DESCRIPTIONS = {
         "Searches every enabled source at once and gives one merged, de-duplicated, scored list, with what each "
         f"source answered. No pages: at most {MOST_HITS} hits; for more search one source by itself (search_pubmed). "
         "Not for a query in one source's grammar. " + _COPY
+    ),
+    "match_citations": (
+        "Checks up to 25 citations as they were pasted: each is matched, miscited (the wrong fields are named), "
+        "unknown, or failed where a source did not answer. A matched or miscited work gets a reference. Not for "
+        "finding papers on a topic: search_pubmed. " + _COPY
+    ),
+    "convert_ids": (
+        "Says which identifiers works have: a record in PubMed, a copy in PMC, a DOI, and when an embargo ends. Takes "
+        "references that a search has shown, at most 25. Not for whole records: fetch_pubmed. " + _COPY
+    ),
+    "lookup_mesh": (
+        "Finds the MeSH heading of one concept, with synonyms, place in the tree and scope, to write better PubMed "
+        "queries (heading[mesh]). Not for finding papers: search_pubmed. "
     ),
     RENDER: (
         "Prints a bibliography of references that were shown to you, or prose with references as numbered text, for "
@@ -252,12 +271,19 @@ def _build_offers(names: tuple[str, ...], *, with_contract: bool) -> Mapping[str
     return {name: offers[name] for name in EXPOSABLE if name in offers}
 
 
+_TWINS: Mapping[str, type[Twin]] = {
+    "read_pmc_full_text": ReadTwin,
+    "find_related": RelatedTwin,
+    "match_citations": MatchesTwin,
+    "convert_ids": ConversionsTwin,
+    "lookup_mesh": MeshTwin,
+}
+
+
 def _twin_of(name: str) -> type[Twin]:
     if name.startswith("search_"):
         return SearchTwin
-    if name.startswith("fetch_"):
-        return FetchTwin
-    return RelatedTwin if name == "find_related" else ReadTwin
+    return _TWINS.get(name, FetchTwin)
 
 
 def _offer(

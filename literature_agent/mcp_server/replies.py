@@ -43,7 +43,6 @@ class Answer:
     """Works for the person's bibliography."""
     rendered: str | None = None
     """Text for the person instead of a bibliography."""
-    failed: bool = False
 
 
 class Fitted(NamedTuple):
@@ -178,7 +177,7 @@ def to_result(answer: Answer, registry: ArtifactRegistry, *, raw: bool, link: bo
         content.append(
             TextContent(text=_writable(cut(person, max(left, 2_000))), annotations=Annotations(audience=["user"]))
         )
-    return CallToolResult(content=content, structured_content=structured, is_error=answer.failed)
+    return CallToolResult(content=content, structured_content=structured)
 
 
 def to_failure(error: ErrorTwin, twin: dict[str, Any], text: str | None = None) -> CallToolResult:

@@ -10,8 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from literature_agent.agents.schemas import flat_schema
 from literature_agent.errors import LiteratureError
+from literature_agent.federation import ConvertedId
 from literature_agent.outputs import LiteratureAggregationOutput
-from literature_agent.results import ErrorInfo, FetchResult, FullText, RelatedResult, SearchResult
+from literature_agent.results import (
+    CitationMatch,
+    ErrorInfo,
+    FetchResult,
+    FullText,
+    MeshResult,
+    RelatedResult,
+    SearchResult,
+)
 from literature_agent.views import masked
 
 MOST_WARNINGS = 10
@@ -20,6 +29,7 @@ LONGEST_SENTENCE = 300
 _HEADING = re.compile(r"^(«artifact:link:cite~[0-9A-Z]{10}») \|", re.M)
 _REFERENCE = re.compile(r"«artifact:link:cite~[0-9A-Z]{10}»")
 _SEARCH_ID = re.compile(r"^Search (s\d+) \|")
+_CITATION = re.compile(r"^Citation \d+: \w+(?:: («artifact:link:cite~[0-9A-Z]{10}»))?", re.M)
 _MISSING = re.compile(r"^(Not found|Failed): («artifact:link:cite~[0-9A-Z]{10}»)", re.M)
 
 Status = Literal["ok", "empty", "partial", "failed"]
@@ -88,6 +98,37 @@ class RelatedTwin(Reply):
     notice: str | None = None
     references: list[str] = []
     relations: list[str] = []
+
+
+class MatchTwin(Twin):
+    status: Literal["matched", "miscited", "unknown", "failed"]
+    reference: str | None = None
+    wrong: Annotated[list[str], Field(description="Fields that are not as the record has them.")] = []
+
+
+class MatchesTwin(Reply):
+    status: Status
+    citations: Annotated[list[MatchTwin], Field(description="One for each citation, in the order given.")] = []
+    references: list[str] = []
+
+
+class ConversionTwin(Twin):
+    reference: str
+    status: Literal["found", "not_in_pmc", "invalid", "failed"]
+    has: Annotated[list[Literal["pmid", "pmcid", "doi"]], Field(description="Kinds of identifier.")] = []
+    embargoed_until: str | None = None
+
+
+class ConversionsTwin(Reply):
+    status: Status
+    works: list[ConversionTwin] = []
+    references: list[str] = []
+
+
+class MeshTwin(Reply):
+    status: Status
+    total: int | None = None
+    headings: list[str] = []
 
 
 class CoverageTwin(Twin):
@@ -222,6 +263,53 @@ def related_twin(result: RelatedResult, text: str) -> RelatedTwin:
         warnings=sentences(result.warnings),
         error=error_twin(result.error) if result.error else None,
     )
+
+
+def matches_twin(matches: Sequence[CitationMatch], text: str) -> MatchesTwin:
+    """`text` is the view, which gives the reference of each citation."""
+    return MatchesTwin(
+        status=_status_of([match.status for match in matches]),
+        citations=[
+            MatchTwin(status=match.status, reference=found or None, wrong=[each.field for each in match.differs])
+            for match, found in zip(matches, _CITATION.findall(text), strict=True)
+        ],
+        references=headed(text),
+        error=_first_error(matches),
+    )
+
+
+def conversions_twin(converted: Sequence[ConvertedId], text: str) -> ConversionsTwin:
+    """`text` is the view, which names the works in the same order."""
+    references = mentioned(text)
+    return ConversionsTwin(
+        status=_status_of([one.status for one in converted]),
+        works=[
+            ConversionTwin(
+                reference=reference,
+                status=one.status,
+                has=[kind for kind in ("pmid", "pmcid", "doi") if getattr(one, kind)],
+                embargoed_until=one.embargoed_until,
+            )
+            for reference, one in zip(references, converted, strict=True)
+        ],
+        references=references,
+        error=_first_error(converted),
+    )
+
+
+def mesh_twin(result: MeshResult) -> MeshTwin:
+    return MeshTwin(
+        status=result.status, total=result.total, headings=[sentence(term.descriptor) for term in result.terms]
+    )
+
+
+def _status_of(each: Sequence[str]) -> Status:
+    failed = each.count("failed")
+    return "failed" if failed == len(each) else "partial" if failed else "ok"
+
+
+def _first_error(each: Sequence[CitationMatch | ConvertedId]) -> ErrorTwin | None:
+    return next((error_twin(one.error) for one in each if one.status == "failed" and one.error is not None), None)
 
 
 def run_twin(output: LiteratureAggregationOutput) -> RunTwin:

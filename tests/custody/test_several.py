@@ -452,6 +452,7 @@ def test_their_schemas_are_flat_and_explicit() -> None:
     [
         "One, A. Title. J 2020;1:2\nTwo, B. Title. J 2021;3:4",
         ["One, A. Title. J 2020;1:2", "Two, B. Title. J 2021;3:4"],
+        '["One, A. Title. J 2020;1:2", "Two, B. Title. J 2021;3:4"]',
     ],
 )
 def test_citations_are_not_split_at_their_commas(given: Any) -> None:
@@ -459,6 +460,14 @@ def test_citations_are_not_split_at_their_commas(given: Any) -> None:
     tools: dict[str, Any] = build_toolset(BOTH).wrapped.tools  # type: ignore[attr-defined]  # a FunctionToolset
     read = tools["match_citations"].function_schema.validator.validate_python({"citations": given})
     assert [citation[:3] for citation in read["citations"]] == ["One", "Two"]
+
+
+def test_a_pasted_list_of_references_is_parted_at_its_lines_whatever_its_numbers_stand_in() -> None:
+    tools: dict[str, Any] = build_toolset(BOTH).wrapped.tools  # type: ignore[attr-defined]  # a FunctionToolset
+    read = tools["match_citations"].function_schema.validator.validate_python(
+        {"citations": "[1] One, A. Title. J 2020;1:2\n[2] Two, B. Title. J 2021;3:4"}
+    )
+    assert [citation[:7] for citation in read["citations"]] == ["[1] One", "[2] Two"]
 
 
 # --- references that name nothing -------------------------------------------------------------------------------------

@@ -159,6 +159,70 @@ async def test_a_later_session_of_the_same_consumer_may_use_an_earlier_reference
         assert not (await client.call_tool("fetch_pubmed", {"references": [reference]})).is_error
 
 
+# --- citations, identifiers, headings
+
+
+async def test_pasted_citations_are_checked_and_a_real_one_gets_a_reference_that_can_be_read(connect: Connect) -> None:
+    """K080, K081: the twin says which fields are wrong, and nobody hands the model an identifier."""
+    title = "Metformin to slow cognitive decline in older adults with type 2 diabetes"
+    pasted = [
+        f"Lindqvist ÅM. {title}. Nature. 2021;48(3):201-12. doi:10.5555/synthetic.90000101",
+        "Author 2021 time travel psychology",
+    ]
+    async with connect() as client:
+        # As a list, as JSON in a text, and as lines: citations are full of commas (K102).
+        for given in (pasted, json.dumps(pasted), "\n".join(pasted)):
+            checked = await client.call_tool("match_citations", {"citations": given})
+            wrong, unknown = checked.structured_content["citations"]
+            assert wrong == {"status": "miscited", "reference": wrong["reference"], "wrong": ["journal"]}
+            assert unknown == {"status": "unknown", "wrong": []}
+            assert checked.structured_content["references"] == [wrong["reference"]]
+            assert "10.5555" not in text_of(checked) + json.dumps(checked.structured_content)
+            assert "10.5555" in for_the_person(checked)
+        read = await client.call_tool("fetch_pubmed", {"references": [wrong["reference"]]})
+        assert read.structured_content["status"] == "ok"
+
+
+async def test_citations_that_no_source_could_judge_are_a_failure(connect: Connect, sandbox: SandboxServer) -> None:
+    sandbox.faults.set("all", "server_error")
+    async with connect() as client:
+        failed = await client.call_tool("match_citations", {"citations": ["PMID: 90000101"]})
+    sandbox.faults.clear()
+    assert failed.is_error
+    assert failed.structured_content["error"]["reason"] == "pubmed_unreachable"
+    assert "This says nothing about the citation." in text_of(failed)
+
+
+@pytest.mark.parametrize("identifiers", ["references", "raw"])
+async def test_conversion_says_which_identifiers_there_are_and_raw_gives_them(
+    connect: Connect, identifiers: str
+) -> None:
+    async with connect(all_tools(identifiers=identifiers)) as client:
+        (reference, *_) = (await search(client, "90000101[pmid]")).structured_content["references"]
+        converted = await client.call_tool("convert_ids", {"references": reference})
+        refused = await client.call_tool("convert_ids", {"references": ["PMC90000101"]})
+    assert converted.structured_content["works"] == [
+        {"reference": reference, "status": "found", "has": ["pmid", "pmcid", "doi"]}
+    ]
+    assert ("PMC90000101" in json.dumps(converted.structured_content)) is (identifiers == "raw")
+    assert refused.structured_content["error"]["reason"] == "request_invalid_input"
+
+
+async def test_a_heading_is_looked_up_and_a_failure_is_no_missing_heading(
+    connect: Connect, sandbox: SandboxServer
+) -> None:
+    async with connect() as client:
+        found = await client.call_tool("lookup_mesh", {"term": "metformin"})
+        empty = await client.call_tool("lookup_mesh", {"term": "blorptine"})
+        sandbox.faults.set("eutils", "html")
+        failed = await client.call_tool("lookup_mesh", {"term": "metformin failing"})
+        sandbox.faults.clear()
+    assert found.structured_content == {"status": "ok", "total": 1, "headings": ["Metformin"], "warnings": []}
+    assert (empty.is_error, empty.structured_content["status"]) == (False, "empty")
+    assert failed.is_error
+    assert failed.structured_content["error"]["reason"].startswith("pubmed_")
+
+
 # --- failures
 
 
