@@ -64,9 +64,17 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="session")
 def sandbox() -> Iterator[SandboxServer]:
-    """The sandbox over the packaged corpus; tests that switch faults on switch them off again."""
+    """The sandbox over the packaged corpus; faults that a test switches on are off again after it."""
     with SandboxServer(Corpus.packaged()) as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def _no_faults_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    server: SandboxServer | None = request.getfixturevalue("sandbox") if "sandbox" in request.fixturenames else None
+    yield
+    if server is not None:
+        server.faults.clear()
 
 
 @pytest.fixture

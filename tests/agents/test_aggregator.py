@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import pickle
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +42,6 @@ def cite_first(seen: Seen) -> Calls:
 
 def fetch_two(seen: Seen) -> Calls:
     return [("fetch_pubmed", {"references": seen.references[:2]})]
-
-
-@pytest.fixture(autouse=True)
-def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
-    yield
-    sandbox.faults.clear()
 
 
 async def run(

@@ -62,10 +62,7 @@ async def test_a_model_reads_the_text_in_its_fence_and_its_answer_is_checked(set
 async def test_a_failed_route_is_not_taken_for_no_full_text(settings: Settings, sandbox: SandboxServer) -> None:
     registry, reference = await _held(settings)
     sandbox.faults.set("all", "server_error")
-    try:
-        found = await ask_article("Did delayed recall differ?", reference, registry=registry, settings=settings)
-    finally:
-        sandbox.faults.clear()
+    found = await ask_article("Did delayed recall differ?", reference, registry=registry, settings=settings)
     assert found.read == "abstract"
     assert "could not be got" in found.limitations[0]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -24,12 +23,6 @@ def search(query: str) -> Calls:
 
 def cite_first(seen: Seen) -> Calls:
     return submit(f"Metformin slowed decline {seen.references[0]}.", [seen.references[0]])
-
-
-@pytest.fixture(autouse=True)
-def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
-    yield
-    sandbox.faults.clear()
 
 
 async def run(settings: Settings, *turns: Any, **options: Any) -> tuple[LiteratureAggregationOutput, list[Seen]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,10 +33,8 @@ SIDE_BY_SIDE: list[Calls] = [
 
 
 @pytest.fixture(autouse=True)
-def _slow(sandbox: SandboxServer) -> Iterator[None]:
+def _slow(sandbox: SandboxServer) -> None:
     sandbox.faults.set("europepmc", "slow", seconds=5)
-    yield
-    sandbox.faults.clear()
 
 
 async def cut(model: Model | str, settings: Settings, sources: list[str], by: str) -> LiteratureAggregationOutput:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from literature_agent import LiteratureAggregationOutput, LiteratureAggregator, Settings, fetch, search
@@ -12,12 +10,6 @@ from literature_agent.agents.plan import plan_question
 from literature_agent.artifacts import DetailedArticle, PubMedArticle
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
-
-
-@pytest.fixture(autouse=True)
-def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
-    yield
-    sandbox.faults.clear()
 
 
 async def ask(settings: Settings, question: str) -> tuple[LiteratureAggregationOutput, str]:

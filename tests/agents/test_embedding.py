@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -26,12 +25,6 @@ from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 
 QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
-
-
-@pytest.fixture(autouse=True)
-def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
-    yield
-    sandbox.faults.clear()
 
 
 def child(seen: Seen) -> Calls:

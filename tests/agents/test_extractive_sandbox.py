@@ -67,10 +67,7 @@ async def test_nothing_found_is_no_evidence(settings: Settings) -> None:
 async def test_a_source_that_is_down_leaves_the_answer_to_the_other(sandbox: SandboxServer, settings: Settings) -> None:
     """K092, K095."""
     sandbox.faults.set("eutils", "server_error")
-    try:
-        output = await answer(QUESTIONS[0], settings)
-    finally:
-        sandbox.faults.clear()
+    output = await answer(QUESTIONS[0], settings)
     assert output.status == "partial"
     assert output.relevant_articles
     failed = [line for line in output.search_log if line.status == "failed"]

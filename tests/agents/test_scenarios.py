@@ -33,12 +33,6 @@ QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?
 WORDS = ("metformin", "dementia", "cognition", "diabetes", "insulin", "older adults", "memory", "glucose")
 
 
-@pytest.fixture(autouse=True)
-def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
-    yield
-    sandbox.faults.clear()
-
-
 def search(query: str) -> Calls:
     return [("search_pubmed", {"query": query, "max_results": 5})]
 

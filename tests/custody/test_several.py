@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -80,12 +80,6 @@ async def wire(sandbox: SandboxServer, tmp_path: Path) -> AsyncIterator[Transpor
     )
     async with Transport(settings) as opened:
         yield opened
-
-
-@pytest.fixture(autouse=True)
-def _no_faults_left(sandbox: SandboxServer) -> Iterator[None]:
-    yield
-    sandbox.faults.clear()
 
 
 @pytest.fixture

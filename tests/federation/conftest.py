@@ -58,10 +58,9 @@ async def transport(desk: Desk, settings: Settings) -> AsyncIterator[Transport]:
 
 
 @pytest.fixture
-def here(sandbox: SandboxServer, tmp_path: Path) -> Iterator[Settings]:
-    """Settings that point at the sandbox; faults are off again afterwards."""
-    yield bare_settings(**sandbox.settings_overrides(), cache_dir=tmp_path / "cache", retry_max_wait_s=0.01)
-    sandbox.faults.clear()
+def here(sandbox: SandboxServer, tmp_path: Path) -> Settings:
+    """Settings that point at the sandbox."""
+    return bare_settings(**sandbox.settings_overrides(), cache_dir=tmp_path / "cache", retry_max_wait_s=0.01)
 
 
 @pytest.fixture

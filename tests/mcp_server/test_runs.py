@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,9 @@ QUESTION = {"question": "Does metformin slow cognitive decline?"}
 
 
 @pytest.fixture
-def slow(sandbox: SandboxServer) -> Iterator[None]:
+def slow(sandbox: SandboxServer) -> None:
     """Every answer of PubMed takes 0.4 seconds."""
     sandbox.faults.set("eutils", "slow", seconds=0.4)
-    yield
-    sandbox.faults.clear()
 
 
 async def finished(client: Client, run_id: str) -> Any:
@@ -158,11 +155,8 @@ async def test_a_call_that_two_wait_for_goes_on_when_one_leaves(connect: Connect
 
 async def test_the_deadline_of_the_policy_gives_a_partial_answer(connect: Connect, sandbox: SandboxServer) -> None:
     sandbox.faults.set("eutils", "slow", seconds=10.0)
-    try:
-        async with connect(all_tools(budget=Budget(deadline_s=1.5))) as client:
-            answer = await client.call_tool("literature_aggregator", QUESTION)
-    finally:
-        sandbox.faults.clear()
+    async with connect(all_tools(budget=Budget(deadline_s=1.5))) as client:
+        answer = await client.call_tool("literature_aggregator", QUESTION)
     assert not answer.is_error
     assert answer.structured_content["status"] == "partial"
     assert answer.structured_content["references"]

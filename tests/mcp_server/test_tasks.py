@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -31,10 +31,8 @@ async def tasking(server: HttpServer, consumer: str) -> AsyncIterator[FastClient
 
 
 @pytest.fixture
-def slow(sandbox: SandboxServer) -> Iterator[None]:
+def slow(sandbox: SandboxServer) -> None:
     sandbox.faults.set("eutils", "slow", seconds=0.4)
-    yield
-    sandbox.faults.clear()
 
 
 async def test_a_client_that_knows_tasks_gets_a_handle_and_later_the_answer(http_server: HttpServer) -> None:
