@@ -504,6 +504,10 @@ class LiteratureAggregator:
         except (AgentRunError, UserError) as broken:
             said = without_keys(_first_sentence(broken.message), run.settings)
             ending = Ending("model", f"The model did not finish: {said}")
+        except asyncio.CancelledError:
+            # The caller keeps the registry: what has come of the calls under way is held there.
+            custody.cut_short("cancelled")
+            raise
         ending = run.ending or ending
         if isinstance(run.recording, Player):
             if run.recording.problem is not None:

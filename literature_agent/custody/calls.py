@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
+from literature_agent.artifacts import Artifact
 from literature_agent.errors import InvalidInputError, LiteratureError
 from literature_agent.federation import ConvertedId
 from literature_agent.outputs import AggregationRequest
@@ -61,16 +62,22 @@ class Asked(Generic[T]):
     error: LiteratureError | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class UnderWay:
-    """What a source was asked and has not answered yet."""
+    """What a source was asked, until what came of it stands in the ledger."""
 
     source: str
     what: str
     """Begins a sentence: `The search`."""
-    close: Callable[..., object]
-    """Writes it to the ledger, given the `error` it ended in."""
+    moment: str
+    """Name of the time it was asked at."""
+    write: Callable[..., Any]
+    """Writes it to the ledger, given how it ended: `references`, `error`, the `result` of a search."""
     search_id: str | None = None
+    came: list[Artifact] = field(default_factory=list)
+    """Records that have come so far."""
+    answer: SearchResult | FetchResult | None = None
+    """The whole answer, while others that the same call asks are waited for."""
 
 
 class Steps(Protocol):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from literature_agent.artifacts import CitationArtifact
@@ -38,40 +37,38 @@ async def fetch(custody: Custody, source: Source, written: Sequence[str], call: 
         no_record = [f"{reference}: {why}" for reference, why in refused]
         return Shown("correction", "\n".join([*problems, *no_record]))
     async with custody.in_order() as my_turn:
-        for part, (each, ids) in enumerate(asked):
-            close = partial(
-                custody.ledger.record_fetch,
-                call.id,
-                call.turn,
-                call.index,
-                source=each.name,
-                asked=len(ids),
-                part=part,
-            )
-            custody.under_way[call.id, part] = UnderWay(each.name, "The fetch", close)
-            custody.now(f"asked {call.id} {part}")
-        got = await custody.ask(source.fetch_tool, tuple[FetchResult, ...], lambda: _fetched(custody, source, asked))
+        begun = [_begun(custody, call, part, *each) for part, each in enumerate(asked)]
+
+        async def fetched() -> tuple[FetchResult, ...]:
+            results = await _side_by_side(custody, asked, begun, first_round=True)
+            again = _second_round(custody, source, asked, results)
+            begun.extend(_begun(custody, call, part, *each) for part, each in enumerate(again, len(asked)))
+            return (*results, *await _side_by_side(custody, again, begun[len(asked) :], first_round=False))
+
+        got = await custody.ask(source.fetch_tool, tuple[FetchResult, ...], fetched)
         await my_turn()
-        for part, _ in enumerate(asked):
-            del custody.under_way[call.id, part]
         if got.error is not None:
-            (failing, ids), *_ = asked  # of several each says in its result what it could not do
-            custody.ledger.record_fetch(
-                call.id, call.turn, call.index, source=failing.name, asked=len(ids), error=got.error
-            )
-            return custody.refusal(f"{failing.fetch_tool} | failed", got.error)
+            (only,) = begun  # of several each says in its result what it could not do
+            custody.close(only, error=got.error)
+            return custody.refusal(f"{asked[0][0].fetch_tool} | failed", got.error)
         results = got.result or ()
         asked += _second_round(custody, source, asked, results)
-        return _fetch_shown(custody, source, asked, results, refused, call)
+        # A durable run that is carried out again has the results without asking.
+        begun += [_begun(custody, call, part, *asked[part]) for part in range(len(begun), len(asked))]
+        return _fetch_shown(custody, source, asked, begun, results, refused)
+
+
+def _begun(custody: Custody, call: Call, part: int, source: Source, wanted: Mapping[str, str]) -> UnderWay:
+    return custody.begin_fetch(call, source.name, "The fetch", asked=len(wanted), part=part)
 
 
 def _fetch_shown(
     custody: Custody,
     source: Source,
     asked: Sequence[tuple[Source, Mapping[str, str]]],
+    begun: Sequence[UnderWay],
     results: Sequence[FetchResult],
     refused: Sequence[tuple[str, str]],
-    call: Call,
 ) -> Shown:
     """Hold, log and view what a fetch gave; `source` is the one whose tool was called."""
     references: list[str] = []
@@ -79,18 +76,8 @@ def _fetch_shown(
     answered: set[str] = set()
     failed = dict(refused)
     notes: list[str] = []
-    for part, ((answering, wanted), result) in enumerate(zip(asked, results, strict=True)):
-        held = [str(reference) for reference in custody.registry.hold_all(result.artifacts)]
-        custody.ledger.record_fetch(
-            call.id,
-            call.turn,
-            call.index,
-            source=answering.name,
-            asked=len(wanted),
-            references=held,
-            error=None if held else next(iter(result.failed.values()), None),
-            part=part,
-        )
+    for (answering, wanted), noted, result in zip(asked, begun, results, strict=True):
+        held = custody.got(noted, result)
         references += held
         not_found |= dict.fromkeys(wanted[i] for i in result.not_found if i in wanted)
         answered.update(
@@ -135,32 +122,30 @@ def _fetch_shown(
     return Shown("ok", view.text, result)
 
 
-async def _fetched(
-    custody: Custody, source: Source, asked: Sequence[tuple[Source, Mapping[str, str]]]
-) -> tuple[FetchResult, ...]:
-    """What each source gives, and what others have of that which `source` has not.
+async def _side_by_side(
+    custody: Custody,
+    asked: Sequence[tuple[Source, Mapping[str, str]]],
+    begun: Sequence[UnderWay],
+    *,
+    first_round: bool,
+) -> list[FetchResult]:
+    """What each source gives; one that fails costs the others nothing.
 
     Raises:
-        LiteratureError: there is one source to ask, and it failed.
+        LiteratureError: in the first round there is one source to ask, and it failed.
     """
-    if len(asked) == 1:
-        (only, wanted), *_ = asked
-        results = [await custody.tools[only.name].fetch(list(wanted))]
-    else:
-        results = await _side_by_side(custody, asked)
-    return (*results, *await _side_by_side(custody, _second_round(custody, source, asked, results)))
 
-
-async def _side_by_side(custody: Custody, asked: Sequence[tuple[Source, Mapping[str, str]]]) -> list[FetchResult]:
-    """What each source gives; one that fails costs the others nothing."""
-
-    async def one(source: Source, wanted: Mapping[str, str]) -> FetchResult:
+    async def one(source: Source, wanted: Mapping[str, str], noted: UnderWay) -> FetchResult:
         try:
-            return await custody.tools[source.name].fetch(list(wanted))
+            with custody.transport.collecting(noted.came):
+                noted.answer = await custody.tools[source.name].fetch(list(wanted))
         except LiteratureError as error:
-            return FetchResult(failed=dict.fromkeys(wanted, ErrorInfo.of(error)))
+            if first_round and len(asked) == 1:
+                raise
+            noted.answer = FetchResult(failed=dict.fromkeys(wanted, ErrorInfo.of(error)))
+        return noted.answer
 
-    return list(await asyncio.gather(*(one(*each) for each in asked)))
+    return list(await asyncio.gather(*(one(*each, noted) for each, noted in zip(asked, begun, strict=True))))
 
 
 def _second_round(

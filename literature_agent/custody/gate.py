@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
+from literature_agent.artifacts import Artifact, CitationArtifact
 from literature_agent.custody.calls import (
     Asked,
     Call,
@@ -77,8 +78,8 @@ class Custody:
     desk: Desk = field(init=False)
     tools: dict[str, SourceTools] = field(default_factory=dict, init=False)
     """Name of a source of the run -> its tools."""
-    under_way: dict[tuple[str, int], UnderWay] = field(default_factory=dict, init=False)
-    """Call and part -> what was asked and has no answer yet."""
+    under_way: list[UnderWay] = field(default_factory=list, init=False)
+    """What was asked and is not in the ledger yet, in the order of asking."""
     _tail: asyncio.Event | None = field(default=None, init=False)
     _began: float = field(default_factory=time.monotonic, init=False)
     _told: Counter[str] = field(default_factory=Counter, init=False)
@@ -128,14 +129,15 @@ class Custody:
 
     async def resolve(self, source: Source, values: Sequence[str]) -> tuple[str, LiteratureError | None]:
         """Fetch records by identifier, for code at the door: hold, log and show them, and give their view."""
-        call_id = self.ledger.next_call_id("door")
-        asked = await self.ask(source.fetch_tool, FetchResult, lambda: self.tools[source.name].fetch(list(values)))
+        call = Call(self.ledger.next_call_id("door"), 0, 0)
+        begun = self.begin_fetch(call, source.name, "The fetch", asked=len(values))
+        with self.transport.collecting(begun.came):
+            asked = await self.ask(source.fetch_tool, FetchResult, lambda: self.tools[source.name].fetch(list(values)))
         result, error = asked.result, asked.error
         if error is not None or result is None:
-            self.ledger.record_fetch(call_id, source=source.name, asked=len(values), error=error)
+            self.close(begun, error=error)
             return "", error
-        references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
-        self.ledger.record_fetch(call_id, source=source.name, asked=len(values), references=references)
+        references = self.got(begun, result)
         view = view_fetch(
             result, references, lookup=self.desk.work_of, marked=self.registry.find, readable=self.registry.is_open
         )
@@ -198,24 +200,21 @@ class Custody:
         return self._told.total() > _MOST_STEPS
 
     def cut_short(self, by: str) -> None:
-        """Log what is still under way as cut short, because the run ends: `by` is the kind of its ending."""
-        for (call_id, part), asked in self.under_way.items():
-            if not self.transport.had(asked.search_id or f"asked {call_id} {part}"):
+        """Log what is still under way as cut short, because the run ends, and hold what came of it until now: `by` is
+        the kind of the ending."""
+        cause = _CAUSES.get(by, "The run ended")
+        kind: ErrorKind = "timeout" if by == "deadline" else "cancelled"
+        for asked in [*self.under_way]:
+            if not self.transport.had(asked.moment):
                 continue  # a replay, of a run that ended before it came to this
-            cause = _CAUSES.get(by, "The run ended")
-            kind: ErrorKind = "timeout" if by == "deadline" else "cancelled"
+            if isinstance(asked.answer, FetchResult):
+                self.got(asked, asked.answer)
+                continue
             error = source_error(asked.source, kind, f"{asked.what} was cut short. {cause} before it was answered.")
-            asked.close(error=error)
-            if asked.search_id is not None:
-                self.tell(
-                    Event(
-                        kind="source_failed",
-                        text=f"{asked.source} failed: {error.message}",
-                        source=asked.source,
-                        search_id=asked.search_id,
-                        status="failed",
-                    )
-                )
+            if asked.search_id is None:
+                self.close(asked, error=error, references=self.hold(asked.came))
+            else:
+                self._show_search(asked, asked.answer or _cut(asked.came, error))
         self.under_way.clear()
 
     # --- search ---
@@ -229,9 +228,11 @@ class Custody:
             return again
         search_id = self.asked[key] = self.ledger.open_search(call.id, call.turn, call.index)
         async with self.in_order() as my_turn:
-            self.tell_start(source, search_id, str(arguments.get("query", "")))
-            self.begin_search(source, search_id, str(arguments.get("query", "")), call, origin=origin)
-            with self.transport.watched(lambda progress: self.tell_progress(source, search_id, progress)):
+            begun = self.begin_search(source, search_id, str(arguments.get("query", "")), call, origin=origin)
+            with (
+                self.transport.collecting(begun.came),
+                self.transport.watched(lambda progress: self.tell_progress(source, search_id, progress)),
+            ):
                 asked = await self.ask(
                     source.search_tool,
                     SearchResult,
@@ -245,37 +246,31 @@ class Custody:
                     status="failed", query_sent=str(arguments.get("query", "")), error=ErrorInfo.of(error)
                 )
             assert result is not None
-            references = [str(reference) for reference in self.registry.hold_all(result.artifacts)]
-            record = self.ledger.close_search(
-                call.id,
-                source=source.name,
-                interface=source.interface,
-                query=str(arguments.get("query", "")),
-                result=result,
-                references=references,
-                started_at=asked.started,
-                origin=origin,
-            )
-            del self.under_way[call.id, 0]
             self.fruitless = 0 if result.artifacts else self.fruitless + 1
-            if error is not None and error.retryable:
-                del self.asked[key]
-            self.tell_search(source, search_id, result, record.new)
             if error is not None:
+                if error.retryable:
+                    del self.asked[key]
+                self.got(begun, result, started_at=asked.started)
                 return self.refusal(f"Search {search_id} | {source.name} | failed", error)
-            view = view_search(
-                search_id,
-                source.name,
-                result,
-                references,
-                lookup=self.desk.work_of,
-                marked=self.registry.find,
-                readable=self.registry.is_open,
-                seen=self.seen,
-                notes=notes,
-            )
-            self.show(view)
-            return Shown("ok", view.text, result)
+            return Shown("ok", self._show_search(begun, result, notes, started_at=asked.started).text, result)
+
+    def _show_search(self, asked: UnderWay, result: SearchResult, notes: Sequence[str] = (), **known: datetime) -> View:
+        """Hold, log and show what a search got."""
+        assert asked.search_id is not None
+        references = self.got(asked, result, **known)
+        view = view_search(
+            asked.search_id,
+            asked.source,
+            result,
+            references,
+            lookup=self.desk.work_of,
+            marked=self.registry.find,
+            readable=self.registry.is_open,
+            seen=self.seen,
+            notes=notes,
+        )
+        self.show(view)
+        return view
 
     def asked_before(self, key: str) -> Shown | None:
         """The nudge for a search that this run has asked already; None for a new one."""
@@ -295,12 +290,6 @@ class Custody:
                 notes.append(f"{source.label} can't filter by {name}; these hits are not limited by it.")
         return applied, notes
 
-    def tell_start(self, source: Source, search_id: str, query: str) -> None:
-        """Tell the listener that a search begins."""
-        self.tell(
-            Event(kind="search_started", text=f"{source.label}: {query}", source=source.name, search_id=search_id)
-        )
-
     def begin_search(
         self,
         source: Source,
@@ -311,9 +300,12 @@ class Custody:
         part: int = 0,
         origin: Literal["given", "planned"] = "planned",
         moment: str | None = None,
-    ) -> None:
+    ) -> UnderWay:
         """Note a search that is asked now, so that it stands in the log also if the run ends before its answer."""
-        close = partial(
+        self.tell(
+            Event(kind="search_started", text=f"{source.label}: {query}", source=source.name, search_id=search_id)
+        )
+        write = partial(
             self.ledger.close_search,
             call.id,
             source=source.name,
@@ -323,22 +315,52 @@ class Custody:
             origin=origin,
             part=part,
         )
-        self.now(search_id)
-        self.under_way[call.id, part] = UnderWay(source.name, "The search", close, search_id)
+        return self._begin(UnderWay(source.name, "The search", search_id, write, search_id))
+
+    def begin_fetch(self, call: Call, source: str, what: str, *, asked: int, part: int = 0) -> UnderWay:
+        """Note records that are asked for now, as `begin_search` does. `what` begins a sentence."""
+        write = partial(self.ledger.record_fetch, call.id, call.turn, call.index, source=source, asked=asked, part=part)
+        return self._begin(UnderWay(source, what, f"asked {call.id} {part}", write))
+
+    def _begin(self, asked: UnderWay) -> UnderWay:
+        self.now(asked.moment)
+        self.under_way.append(asked)
+        return asked
+
+    def close(self, asked: UnderWay, **ended: Any) -> Any:
+        """Write to the ledger how it ended: `references`, `error`, `result`, and what is known better by now."""
+        self.under_way.remove(asked)
+        return asked.write(**ended)
+
+    def got(self, asked: UnderWay, result: SearchResult | FetchResult, **known: Any) -> list[str]:
+        """Hold and log what a search or fetch got. Gives the reference of each record."""
+        references = self.hold(result.artifacts)
+        if isinstance(result, FetchResult):
+            error = None if references else next(iter(result.failed.values()), None)
+            self.close(asked, references=references, error=error, **known)
+        else:
+            record = self.close(asked, references=references, result=result, **known)
+            self._tell_search(asked, result, record.new)
+        return references
+
+    def hold(self, artifacts: Iterable[CitationArtifact]) -> list[str]:
+        """Hold records. Gives the reference of each."""
+        return [str(reference) for reference in self.registry.hold_all(artifacts)]
 
     def tell_progress(self, source: Source, search_id: str, progress: Progress) -> None:
         """Tell the listener how far a long search is."""
         self.tell(Event(kind="search_progress", text=progress.text, source=source.name, search_id=search_id))
 
-    def tell_search(self, source: Source, search_id: str, result: SearchResult, new: int) -> None:
+    def _tell_search(self, asked: UnderWay, result: SearchResult, new: int) -> None:
         """Tell the listener how a search ended."""
+        label = next(source.label for source in self.sources if source.name == asked.source)
         if result.status == "failed" and result.error is not None:
             self.tell(
                 Event(
                     kind="source_failed",
-                    text=f"{source.label} failed: {result.error.message}",
-                    source=source.name,
-                    search_id=search_id,
+                    text=f"{label} failed: {result.error.message}",
+                    source=asked.source,
+                    search_id=asked.search_id,
                     status="failed",
                 )
             )
@@ -347,9 +369,9 @@ class Custody:
         self.tell(
             Event(
                 kind="search_finished",
-                text=f"{source.label}: {len(result.artifacts)} of {total}, {new} new",
-                source=source.name,
-                search_id=search_id,
+                text=f"{label}: {len(result.artifacts)} of {total}, {new} new",
+                source=asked.source,
+                search_id=asked.search_id,
                 status=result.status,
                 found=len(result.artifacts),
                 new=new,
@@ -393,23 +415,19 @@ class Custody:
         async with self.in_order() as my_turn:
             held = self.registry.full_text(reference)
             full, error = held, None
+            write = partial(self.ledger.record_read, call.id, call.turn, call.index, source="pmc")
+            begun = self._begin(UnderWay("pmc", f"Reading {reference}", f"asked {call.id} 0", write))
             if held is None:
-                close = partial(self.ledger.record_read, call.id, call.turn, call.index, source="pmc")
-                self.under_way[call.id, 0] = UnderWay("pmc", f"Reading {reference}", close)
-                self.now(f"asked {call.id} 0")
                 asked = await self.ask(READ_TOOL, FullText, lambda: read_full_text(self.transport, ids))
                 full, error = asked.result, asked.error
             await my_turn()
-            self.under_way.pop((call.id, 0), None)
             if error is not None:
-                self.ledger.record_read(call.id, call.turn, call.index, source="pmc", error=error)
+                self.close(begun, error=error)
                 return self.refusal(f"{READ_TOOL} | failed", error)
             assert full is not None
             if full.available and held is None:
                 self.registry.hold_full_text(full)
-            self.ledger.record_read(
-                call.id, call.turn, call.index, source="pmc", references=[reference] if full.available else []
-            )
+            self.close(begun, references=[reference] if full.available else [])
             tables = [table.label for table in full.tables if table.label]
             asked_tables = [f"table/{label}" for label in tables if _folded(label) in {_folded(s) for s in sections}]
             names = [name for name in sections if _folded(name) not in {_folded(label) for label in tables}]
@@ -467,6 +485,17 @@ class Custody:
 
 async def _nothing() -> None:
     return None
+
+
+def _cut(came: Sequence[Artifact], error: LiteratureError) -> SearchResult:
+    """What a search got that was cut before its answer was whole."""
+    return SearchResult(
+        status="partial" if came else "failed",
+        query_sent="",
+        returned=len(came),
+        artifacts=tuple(came),
+        error=ErrorInfo.of(error),
+    )
 
 
 def _nudge(search_id: str, record: SearchRecord | None) -> str:

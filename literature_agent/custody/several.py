@@ -6,12 +6,11 @@ durable step), then hold, log, view, in the order in which calls were opened.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from literature_agent.artifacts import CitationArtifact
-from literature_agent.custody.calls import Asked, Call, Shown, request_limits, search_key
+from literature_agent.custody.calls import Call, Shown, request_limits, search_key
 from literature_agent.custody.events import Event
 from literature_agent.errors import InvalidInputError, SourceError, counted
 from literature_agent.federation import (
@@ -63,57 +62,38 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
     ids = [custody.ledger.open_search(call.id, call.turn, call.index, part=part) for part, _ in enumerate(sources)]
     custody.asked[key] = ids[0]
     async with custody.in_order() as my_turn:
-        for part, (source, search_id) in enumerate(zip(sources, ids, strict=True)):
-            custody.tell_start(source, search_id, query)
-            custody.begin_search(source, search_id, query, call, part=part, moment=ids[0])
-        early: dict[str, SourceAnswer] = {}
-        started, cut = custody.now(ids[0]), None
-        try:
-            asked = await custody.ask(
-                SEARCH_ALL,
-                tuple[SourceAnswer, ...],
-                lambda: ask_all(
-                    custody.transport,
-                    plan,
-                    query,
-                    max_results=max_results,
-                    answered=lambda answer: early.update({answer.source: answer}),
-                ),
-                ids[0],
-            )
-        except asyncio.CancelledError as cancelled:
-            if not early:
-                raise
-            # Cut while a slow source was still asked: what the others have answered is found, and held.
-            cut = cancelled
-            asked = Asked(started, tuple(early[source.name] for source in sources if source.name in early))
-        else:
-            await my_turn()
+        begun = {
+            source.name: custody.begin_search(source, search_id, query, call, part=part, moment=ids[0])
+            for part, (source, search_id) in enumerate(zip(sources, ids, strict=True))
+        }
+
+        def answered(answer: SourceAnswer) -> None:
+            begun[answer.source].answer = answer.result
+
+        asked = await custody.ask(
+            SEARCH_ALL,
+            tuple[SourceAnswer, ...],
+            lambda: ask_all(
+                custody.transport,
+                plan,
+                query,
+                max_results=max_results,
+                answered=answered,
+                came={name: noted.came for name, noted in begun.items()},
+            ),
+            ids[0],
+        )
+        await my_turn()
         if asked.error is not None:
             raise asked.error
         answers = asked.result or ()
-        for part, (source, search_id) in enumerate(zip(sources, ids, strict=True)):
-            answer = next((each for each in answers if each.source == source.name), None)
-            if answer is None:
-                continue  # cut short: custody logs it when the run ends
-            references = [str(reference) for reference in custody.registry.hold_all(answer.result.artifacts)]
-            record = custody.ledger.close_search(
-                call.id,
-                source=source.name,
-                interface=source.interface,
-                query=query,
-                result=answer.result,
-                references=references,
-                started_at=asked.started,
-                part=part,
-            )
-            del custody.under_way[call.id, part]
-            custody.tell_search(source, search_id, answer.result, record.new)
+        for answer in answers:
+            custody.got(begun[answer.source], answer.result, started_at=asked.started)
         result = merged(plan, answers, query, max_results=max_results, year=asked.started.year)
         custody.fruitless = 0 if result.artifacts else custody.fruitless + 1
         if any(answer.result.error is not None and answer.result.error.retryable for answer in answers):
             del custody.asked[key]
-        if cut is None and result.status == "failed" and _all_refused(answers):
+        if result.status == "failed" and _all_refused(answers):
             return custody.refusal(f"Search {'+'.join(ids)} | {ALL} | failed", _joint_refusal(answers))
         references = [_held(custody, artifact) for artifact in result.artifacts]
         view = view_search_all(
@@ -126,8 +106,6 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
             seen=custody.seen,
         )
         custody.show(view)
-        if cut is not None:
-            raise cut
         return Shown("fact" if result.status == "failed" else "ok", view.text, result)
 
 
@@ -152,28 +130,21 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
         return Shown("fact", f"Nothing related to {reference} can be looked for: no identifier of it is known.")
     limit = int(arguments.get("max_results") or 10)
     async with custody.in_order() as my_turn:
-        asked = await custody.ask(
-            FIND_RELATED,
-            RelatedResult,
-            lambda: find_related(custody.transport, seed, kind, max_results=limit, sources=custody.sources),
-        )
+        begun = custody.begin_fetch(call, _asked_first(custody), "The look for related works", asked=limit)
+        with custody.transport.collecting(begun.came):
+            asked = await custody.ask(
+                FIND_RELATED,
+                RelatedResult,
+                lambda: find_related(custody.transport, seed, kind, max_results=limit, sources=custody.sources),
+            )
         await my_turn()
         result, error = asked.result, asked.error
         if error is not None:
-            source = error.reason.partition("_")[0]
-            custody.ledger.record_fetch(call.id, call.turn, call.index, source=source, asked=limit, error=error)
+            custody.close(begun, source=error.reason.partition("_")[0], error=error)
             return custody.refusal(f"{FIND_RELATED} | failed", error)
         assert result is not None
-        references = [str(each) for each in custody.registry.hold_all(result.artifacts)]
-        custody.ledger.record_fetch(
-            call.id,
-            call.turn,
-            call.index,
-            source=_answered_by(result),
-            asked=limit,
-            references=references,
-            error=result.error,
-        )
+        references = custody.hold(result.artifacts)
+        custody.close(begun, source=_answered_by(result), references=references, error=result.error)
         linked = [pair for pair in custody.linked_to(reference) if pair[1] not in references]
         view = view_related(
             result,
@@ -192,6 +163,12 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
         return Shown("ok", view.text, result)
 
 
+def _asked_first(custody: Custody) -> str:
+    """Whom a look across the sources asks first."""
+    names = [source.name for source in custody.sources]
+    return next((name for name in ("pubmed", "europepmc") if name in names), names[0])
+
+
 def _answered_by(result: RelatedResult) -> str:
     """The source whose list it is, else the first that was asked."""
     routes = [step.route for step in result.trail if step.result == "found"] or [step.route for step in result.trail]
@@ -201,6 +178,7 @@ def _answered_by(result: RelatedResult) -> str:
 async def _match_citations(custody: Custody, arguments: Mapping[str, Any], call: Call) -> Shown:
     citations = [str(one) for one in arguments.get("citations") or ()]
     async with custody.in_order() as my_turn:
+        begun = custody.begin_fetch(call, _asked_first(custody), "The check of citations", asked=len(citations))
         asked = await custody.ask(
             MATCH_CITATIONS,
             tuple[CitationMatch, ...],
@@ -210,14 +188,11 @@ async def _match_citations(custody: Custody, arguments: Mapping[str, Any], call:
         matches, error = asked.result, asked.error
         if error is not None or matches is None:
             assert error is not None  # no result without an error
+            custody.close(begun, error=error)
             return custody.refusal(f"{MATCH_CITATIONS} | refused", error)
         references = _references_of(custody, matches)
-        custody.ledger.record_fetch(
-            call.id,
-            call.turn,
-            call.index,
-            source="pubmed" if any(source.name == "pubmed" for source in custody.sources) else "europepmc",
-            asked=len(citations),
+        custody.close(
+            begun,
             references=[reference for reference in references if reference is not None],
             error=next((match.error for match in matches if match.error is not None), None),
         )
@@ -253,6 +228,7 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
     if problems:
         return Shown("correction", "\n".join(problems))
     async with custody.in_order() as my_turn:
+        begun = custody.begin_fetch(call, "pmc", "The conversion of identifiers", asked=len(wanted))
         asked = await custody.ask(
             CONVERT_IDS, tuple[ConvertedId, ...], lambda: convert_ids(custody.transport, list(wanted))
         )
@@ -264,15 +240,11 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
         if failures and len(failures) == len(converted):
             first = failures[0]
             error = SourceError(first.message, reason=first.reason, retryable=first.retryable, recovery=first.recovery)
-            custody.ledger.record_fetch(call.id, call.turn, call.index, source="pmc", asked=len(wanted), error=error)
+            custody.close(begun, error=error)
             return custody.refusal(f"{CONVERT_IDS} | failed", error)
         rows: list[tuple[str, ConvertedId]] = [(wanted[one.asked], one) for one in converted]
-        custody.ledger.record_fetch(
-            call.id,
-            call.turn,
-            call.index,
-            source="pmc",
-            asked=len(wanted),
+        custody.close(
+            begun,
             references=[reference for reference, one in rows if one.status == "found"],
             error=failures[0] if failures else None,
         )
@@ -280,6 +252,7 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
 
 
 async def _lookup_mesh(custody: Custody, arguments: Mapping[str, Any], call: Call) -> Shown:
+    begun = custody.begin_fetch(call, "pubmed", "The look into MeSH", asked=0)
     asked = await custody.ask(
         LOOKUP_MESH,
         MeshResult,
@@ -288,9 +261,9 @@ async def _lookup_mesh(custody: Custody, arguments: Mapping[str, Any], call: Cal
         ),
     )
     result, error = asked.result, asked.error
+    custody.close(begun, error=error)
     if error is not None or result is None:
         assert error is not None  # no result without an error
-        custody.ledger.record_fetch(call.id, call.turn, call.index, source="pubmed", asked=0, error=error)
         return custody.refusal(f"{LOOKUP_MESH} | failed", error)
     return Shown("ok", view_mesh(result), result)
 

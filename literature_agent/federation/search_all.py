@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from types import MappingProxyType
 from typing import Any
 
 from literature_agent.artifacts import Artifact, CitationArtifact, Record
@@ -94,10 +95,12 @@ async def ask_all(
     max_results: int = 10,
     time_limit: float = TIME_LIMIT_S,
     answered: Callable[[SourceAnswer], object] = lambda answer: None,
+    came: Mapping[str, list[Artifact]] = MappingProxyType({}),
 ) -> tuple[SourceAnswer, ...]:
     """What each source answered, in the order of the plan and not of arrival. Never raises for what a source does.
 
-    `answered` is handed each answer as it arrives: whoever is cancelled while a slow source is asked has the others'.
+    Whoever is cancelled while a slow source is asked has what came before: `answered` is handed each answer as it
+    arrives, the list of a source in `came` each record.
     """
 
     async def ask(asked: Asked) -> SourceAnswer:
@@ -107,7 +110,7 @@ async def ask_all(
 
     async def search(asked: Asked) -> SearchResult:
         # The deadline binds this task alone: a slow source takes no time from the others.
-        with transport.deadline(time_limit):
+        with transport.deadline(time_limit), transport.collecting(came.get(asked.source.name, [])):
             try:
                 tools = asked.source.build(transport)
                 return await tools.search(query, max_results=max_results, **asked.filters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -201,7 +202,11 @@ class Desk:
             request=AggregationRequest(question=""),
             observer=lambda event: tell(event.text),
         )
-        shown = await custody.call(tool, arguments, call)
+        try:
+            shown = await custody.call(tool, arguments, call)
+        except asyncio.CancelledError:
+            custody.cut_short("cancelled")
+            raise
         if shown.outcome != "ok":
             raise CallFailed(self._error_of(ledger, call, shown.text, shown.outcome), shown.text)
         fitted = fit_view(shown.text)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import datetime
@@ -56,6 +56,7 @@ from literature_agent.transport.stores import PaceStore, pace_store
 if TYPE_CHECKING:
     import httpx
 
+    from literature_agent.artifacts import Artifact
     from literature_agent.transport.network import Wire
 
 T = TypeVar("T")
@@ -67,6 +68,7 @@ _SOURCE: dict[ServiceName, str] = {"eutils": "pubmed"}
 
 _deadline: ContextVar[float | None] = ContextVar("literature_agent_deadline", default=None)
 _watcher: ContextVar[Callable[[Progress], None] | None] = ContextVar("literature_agent_watcher", default=None)
+_collected: ContextVar[list[Artifact] | None] = ContextVar("literature_agent_collected", default=None)
 _in_job: ContextVar[bool] = ContextVar("literature_agent_in_job", default=False)
 
 
@@ -221,6 +223,23 @@ class Transport:
         watcher = _watcher.get()
         if watcher is not None:
             watcher(progress)
+
+    @contextmanager
+    def collecting(self, records: list[Artifact]) -> Iterator[None]:
+        """`records` grows with each record that the calls made inside read: whoever is cut before a call of several
+        requests is answered has what came until then."""
+        outer = _collected.get()
+        _collected.set(records)
+        try:
+            yield
+        finally:
+            _collected.set(outer)
+
+    def came(self, records: Iterable[Artifact]) -> None:
+        """Hand records that have come to whoever collects them."""
+        collected = _collected.get()
+        if collected is not None:
+            collected.extend(records)
 
     @asynccontextmanager
     async def job(self, service: ServiceName, source: str | None = None) -> AsyncIterator[None]:

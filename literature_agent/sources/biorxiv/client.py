@@ -334,7 +334,9 @@ class BioRxivClient:
             own = [at for at, post in enumerate(page.posts) if post.doi == doi]
             if own:
                 versions = Page(tuple(page.posts[at] for at in own), tuple(page.contacts[at] for at in own))
-                return stamped(whole_preprint_of(versions, server), request, server, received_at)
+                preprint = stamped(whole_preprint_of(versions, server), request, server, received_at)
+                self.transport.came([preprint])
+                return preprint
         if failed is not None:
             raise failed
         return None

@@ -173,7 +173,9 @@ class ClinicalTrialsClient:
         page, received_at, _ = await self.transport.receive(
             request, lambda answer: parse_page(require_data(answer)), keep=lambda page: not page.unreadable
         )
-        return replace(page, studies=tuple(_stamped(study, request, received_at) for study in page.studies))
+        studies = tuple(_stamped(study, request, received_at) for study in page.studies)
+        self.transport.came(study.trial for study in studies)
+        return replace(page, studies=studies)
 
     # --- fetch
 
@@ -254,7 +256,11 @@ class ClinicalTrialsClient:
             return parse_study(require_data(answer))
 
         study, received_at, _ = await self.transport.receive(request, read)
-        return _stamped(study, request, received_at) if study is not None else None
+        if study is None:
+            return None
+        stamped = _stamped(study, request, received_at)
+        self.transport.came([stamped.trial])
+        return stamped
 
 
 def _stamped(study: Study, request: Request, received_at: datetime) -> Study:

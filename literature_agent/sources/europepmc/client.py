@@ -284,8 +284,9 @@ class EuropePMCClient:
             if not is_first or failed.reason != f"{NAME}_unreachable":
                 raise
             raise _blamed(failed, plan, [isinstance(fault, BareEnvelope) for fault in faults]) from failed
-        page = received.value
-        return replace(page, articles=_stamped(page.articles, request, received.at))
+        articles = _stamped(received.value.articles, request, received.at)
+        self.transport.came(articles)
+        return replace(received.value, articles=articles)
 
     # --- fetch
 
@@ -353,7 +354,9 @@ class EuropePMCClient:
         except SourceError:
             return {}
         articles = _stamped(received.value.articles, request, received.at)
-        return {target.asked: best for target in targets if (best := _best(target, articles)) is not None}
+        found = {target.asked: best for target in targets if (best := _best(target, articles)) is not None}
+        self.transport.came(found.values())
+        return found
 
     async def _fetch_one(self, target: Target) -> DetailedEuropePMCArticle | None:
         request = target.request
@@ -366,7 +369,9 @@ class EuropePMCClient:
             return parse_search(body, detailed=True).articles
 
         received = await self.transport.receive(request, read, keep=bool)
-        return _best(target, _stamped(received.value, request, received.at))
+        best = _best(target, _stamped(received.value, request, received.at))
+        self.transport.came([] if best is None else [best])
+        return best
 
     # --- full text
 

@@ -200,4 +200,6 @@ class PubMedClient:
             "provenance": (Provenance(source=NAME, request=describe(request), retrieved_at=received.at),),
             "correction_checked_at": received.at,
         }
-        return Records({a.pmid: a.model_copy(update=stamp) for a in received.value if a.pmid in asked})
+        read = {a.pmid: a.model_copy(update=stamp) for a in received.value if a.pmid in asked}
+        self.transport.came(read.values())
+        return Records(read)
