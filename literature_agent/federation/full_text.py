@@ -330,7 +330,8 @@ class _Ladder:
             return self.why
         converted = tried.get(CONVERTER) == "found" or tried.get(LINKS) == "found"
         if self.record is None and not converted:
-            return "unknown_id"
+            # Who could not be asked may know it.
+            return "temporarily_unavailable" if "failed" in tried.values() else "unknown_id"
         if self.ids.pmcid is None and self.ids.ppr is None:
             return "not_in_pmc"
         if isinstance(self.record, EuropePMCArticle) and self.record.is_open_access:

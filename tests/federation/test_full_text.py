@@ -277,6 +277,22 @@ async def test_a_converter_that_failed_leaves_the_answer_open(desk: Desk, transp
     assert (await read_full_text(transport, "90000350")).reason == "temporarily_unavailable"
 
 
+async def test_an_identifier_is_not_unknown_while_who_may_know_it_could_not_be_asked(
+    desk: Desk, transport: Transport
+) -> None:
+    """K045: PMC and Europe PMC have no text, and every look-up of the record failed."""
+    desk.answers("efetch.*db=pmc", "not-available.xml")
+    for route in ("idconv", "rest/(search|article)", "efetch.*db=pubmed", "esearch"):
+        desk.fails(route)
+    full = await read_full_text(transport, "PMC90000399")
+    assert trail(full)[:3] == [
+        ("pmc_efetch", "none"),
+        ("europepmc_fulltextxml", "none"),
+        ("europepmc_record", "failed"),
+    ]
+    assert (full.artifact, full.reason) == (None, "temporarily_unavailable")
+
+
 @pytest.mark.parametrize("id", ["PMC90000301", "90000301", "10.5555/x"])
 async def test_if_every_route_failed_that_is_an_error(desk: Desk, transport: Transport, id: str) -> None:
     desk.fails(".")
