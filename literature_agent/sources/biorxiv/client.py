@@ -189,20 +189,20 @@ class BioRxivClient:
             reading.expected_pages = limit
             return
         days = (window.last - window.first).days + 1
-        fitting = max(1, days * limit // reading.expected_pages)
+        fitting = days * limit // reading.expected_pages
+        narrower = f"Narrow it to about {counted(fitting, 'day')}, name" if fitting else "Name"
         interval = self.transport.pace_interval("biorxiv")
         raise refused(
             self.name,
             f"The window {window.label} has {reading.expected_pages:,} pages"
             + (f" (about {_duration(reading.expected_pages * interval)})" if interval else "")
             + f", at most {limit:,} are read.",
-            f"Narrow it to about {fitting} day{'s' * (fitting > 1)}, name a category, or search europepmc with "
-            "sources=['PPR'], which indexes preprints by words.",
+            f"{narrower} a category, or search europepmc with sources=['PPR'], which indexes preprints by words.",
         )
 
     async def _read_part(self, window: Window, part: _Part, kept: KeptPages, reading: Reading) -> None:
         """The pages of one run of days, to the end of its list or the first page that fails."""
-        page, cursor, received = part.first, 0, 0
+        page, cursor, received, total = part.first, 0, 0, part.first.total
         limit = self.transport.settings.biorxiv_max_pages
         while page.rows:
             reading.pages.append(page)
@@ -211,14 +211,16 @@ class BioRxivClient:
             done, of = len(reading.pages), max(reading.expected_pages, len(reading.pages))
             self._tell(window, reading, f"{LABELS[window.server]}: page {done:,} of {of:,} read", of - done)
             cursor += page.rows
-            total = part.first.total
+            if total is not None:
+                # What is posted meanwhile makes the list longer.
+                total = max(total, page.total or 0)
             if received >= total if total is not None else page.rows < part.first.rows:
                 return
-            if len(reading.pages) >= limit and total is None:
+            if len(reading.pages) >= limit + (total is not None):
                 reading.error = source_error(
                     self.name,
                     "invalid_response",
-                    f"{LABELS[window.server]} does not say how long its list is; {limit:,} pages were read.",
+                    f"The list of {LABELS[window.server]} goes on after {done:,} pages, the most that are read.",
                     recovery="Narrow the window.",
                 )
                 return
@@ -232,7 +234,17 @@ class BioRxivClient:
         if kept is not None and (known := kept.get(place)) is not None:
             return known
         request = window_request(place, self.name, ended=kept is not None)
-        received = await self.transport.receive(request, self._read_answer, keep=lambda page: not page.unreadable)
+
+        def read(answer: Answer) -> Page:
+            page = self._read_answer(answer)
+            if page.total and not page.rows and not place.cursor:
+                raise TransientAnswer(f"{page.total:,} versions are stated and none listed", kind="invalid_response")
+            return page
+
+        # A list that ends before its stated total may have been cut short by a fault: its end is not stored.
+        received = await self.transport.receive(
+            request, read, keep=lambda page: not page.unreadable and bool(page.rows or not place.cursor)
+        )
         reading.asked += not received.was_stored
         page = KeptPage.of(received.value, place, received.at)
         if kept is not None and not page.unreadable:

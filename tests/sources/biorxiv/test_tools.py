@@ -23,6 +23,7 @@ from literature_agent.sources.biorxiv.pages import KeptPages
 from literature_agent.sources.biorxiv.tools import BioRxivTools
 from literature_agent.transport import Progress, Transport
 from literature_agent.transport.turns import MARGIN
+from tests.desks import bare_settings
 
 if TYPE_CHECKING:
     from tests.desks import Desk, StillClock
@@ -221,6 +222,39 @@ async def test_a_total_far_above_what_exists_does_not_refuse_the_window(
     assert "states 148,231 versions" in result.warnings[0]
 
 
+async def test_a_first_page_that_states_posts_and_lists_none_is_a_failure_and_no_empty_window(
+    tools: BioRxivTools, desk: Desk, page: PageOf
+) -> None:
+    desk.answers("", page([], total="50"))
+    error = await failure(tools.search("widgets", **JULY))
+    assert (error.reason, len(desk.sent)) == ("biorxiv_invalid_response", 3)
+    assert "50 versions are stated and none listed" in error.message
+
+
+async def test_a_list_that_grows_while_it_is_read_is_read_to_its_new_end(
+    tools: BioRxivTools, desk: Desk, row: Row, page: PageOf
+) -> None:
+    """A version posted between two pages moves the others on: the last one then stands on a page more."""
+    desk.answers("/0/json", page([row(number) for number in range(1, 31)], total="60"))
+    desk.answers("/30/json", page([row(number) for number in range(30, 60)], total="61"))
+    desk.answers("/60/json", page([row(60)], total="61"))
+    result = await tools.search("widgets", max_results=200, **JULY)
+    assert (result.status, result.total, result.warnings) == ("ok", 60, ())
+    assert len(desk.sent) == 3
+
+
+async def test_the_end_of_a_list_that_was_stated_longer_is_not_taken_from_disk(
+    desk: Desk, clock: StillClock, window: Window, tmp_path: Path
+) -> None:
+    """`No posts found` in the midst of a list may be a passing fault; it must not last for days."""
+    stored = bare_settings(cache="on", cache_dir=tmp_path)
+    for rows in (30, 60):
+        desk.rules.clear()
+        window(rows=rows, total=60)
+        async with Transport(stored, network=httpx.MockTransport(desk), clock=clock) as transport:
+            assert (await BIORXIV.build(transport).search("widgets", **JULY)).total == rows
+
+
 @pytest.mark.parametrize("size", [30, 100])
 async def test_pages_of_any_size_are_stepped_through_by_the_rows_received(
     size: int, tools: BioRxivTools, window: Window, desk: Desk
@@ -248,7 +282,7 @@ async def test_a_server_that_repeats_its_page_for_ever_is_left(
     result = await tools.search("widgets", **JULY)
     assert (result.status, result.total) == ("partial", 2)
     assert result.error is not None
-    assert "does not say how long its list is; 60 pages were read" in result.error.message
+    assert "goes on after 60 pages, the most that are read" in result.error.message
     assert len(desk.sent) == 60
 
 
@@ -278,6 +312,13 @@ async def test_a_window_that_is_too_long_is_refused_with_numbers(
         "by words."
     )
     assert len(desk.sent) == 2
+
+
+async def test_a_window_of_one_day_cannot_be_narrowed_to_days(tools: BioRxivTools, window: Window) -> None:
+    window(rows=3_000)
+    error = await failure(tools.search("widgets", date_from="2026-07-01", date_to="2026-07-01"))
+    assert error.recovery is not None
+    assert error.recovery.startswith("Name a category, or search europepmc")
 
 
 async def test_pages_and_time_are_told_before_reading_and_progress_with_each_page(
