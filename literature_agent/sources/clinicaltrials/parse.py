@@ -88,6 +88,8 @@ def parse_page(body: bytes) -> StudyPage:
         except ValidationError as bad:
             unreadable.append(f"study {number} at {_complaint(bad)}")
     total, token = answer.get("totalCount"), answer.get("nextPageToken")
+    if total and not rows:
+        raise TransientAnswer(f"{one_line(str(total), 40)} studies are stated and none listed", kind="invalid_response")
     return StudyPage(
         studies=tuple(studies),
         rows=len(rows),
@@ -339,7 +341,7 @@ def _values(measure: WireMeasure, groups: dict[str, str]) -> Iterator[TrialResul
         for category in part.categories:
             names = [name for name in (_line(part.title), _line(category.title)) if name]
             for measurement in category.measurements:
-                value = _value(measurement, measure)
+                value = _value(measurement, measure, is_of_a_group=measurement.groupId in groups)
                 if value is None:
                     continue
                 yield TrialResultValue(
@@ -353,12 +355,13 @@ def _values(measure: WireMeasure, groups: dict[str, str]) -> Iterator[TrialResul
                 )
 
 
-def _value(measurement: WireMeasurement, measure: WireMeasure) -> str | None:
+def _value(measurement: WireMeasurement, measure: WireMeasure, *, is_of_a_group: bool) -> str | None:
     """The value as reported. A median time that is `NA` or `NR` was not reached (K067); any other `NA` stays one."""
     value = _line(measurement.value)
     if value is None:
-        # A group may be reported by its comment or limits alone; it is not left out.
-        return "not given" if measurement.comment or measurement.lowerLimit or measurement.upperLimit else None
+        # A group may be reported by its comment or limits alone, or by nothing; it is not left out.
+        told = is_of_a_group or measurement.comment or measurement.lowerLimit or measurement.upperLimit
+        return "not given" if told else None
     short = value.upper().replace(".", "").replace("/", "")
     is_median_time = (measure.paramType or "").upper() == "MEDIAN" and (
         not measure.unitOfMeasure or _TIME.search(measure.unitOfMeasure) is not None

@@ -179,6 +179,7 @@ def test_posted_results_are_shown_as_reported(payload: Callable[[str], bytes]) -
         ("12.1", "MEDIAN", "months", "12.1"),
         ("<0.01", "MEAN", "pg/ml", "<0.01"),
         (12.5, "MEAN", "pg/ml", "12.5"),
+        (None, "MEDIAN", "months", "not given"),
     ],
 )
 def test_a_median_time_that_is_no_number_was_not_reached(
@@ -302,7 +303,10 @@ def test_a_study_that_cannot_be_read_is_named_and_the_others_are_read(studies: C
     assert read.unreadable == ("study 2 at protocolSection.identificationModule.nctId: field required",)
 
 
-@pytest.mark.parametrize("body", [b"", b"text", b"[]", b"{}", b'{"studies":', b'{"studies":{}}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"text", b"[]", b"{}", b'{"studies":', b'{"studies":{}}', b"[" * 100_000, b'{"studies":[],"totalCount":9}'],
+)
 def test_what_is_no_page_is_a_passing_fault(body: bytes) -> None:
     with pytest.raises(TransientAnswer):
         parse_page(body)
