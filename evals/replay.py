@@ -22,6 +22,7 @@ from typing import Any
 from unittest.mock import patch
 
 from pydantic import SecretStr
+from pydantic_ai import CancellationToken
 from pydantic_ai.models import Model
 
 from literature_agent.agents.drift import Drift, find_drift
@@ -294,12 +295,15 @@ def record_before(folder: Path) -> None:
         record(case, folder / "recording", server)
 
 
-def drift_after(folder: Path, *, fault: str | None = None) -> Drift:
-    """What drift says of that recording once its upstream has changed; with `fault` PubMed fails by then."""
+def drift_after(
+    folder: Path, *, fault: str | None = None, path: str = "", token: CancellationToken | None = None
+) -> Drift:
+    """What drift says of that recording once its upstream has changed; with `fault` PubMed fails by then, or only what
+    has `path` in its address."""
     with SandboxServer(Corpus.from_folder(folder / "after")) as server:
         if fault is not None:
-            server.faults.set("eutils", fault)
-        return asyncio.run(find_drift(folder / "recording", settings=_settings(server)))
+            server.faults.set("eutils", fault, path=path)
+        return asyncio.run(find_drift(folder / "recording", settings=_settings(server), cancellation_token=token))
 
 
 def drift_is_named(drift: Drift) -> bool:

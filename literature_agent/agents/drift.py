@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic_ai import CancellationToken
 
 from literature_agent.agents.aggregator import LiteratureAggregator
-from literature_agent.agents.recording import RecordedRun, ScriptedModel, recorded_run
+from literature_agent.agents.recording import ScriptedModel, recorded_run
 from literature_agent.artifacts import Artifact, CitationArtifact, CorrectionStatus, Record
 from literature_agent.custody import Observer, identifier_for
 from literature_agent.errors import LiteratureError
@@ -28,7 +28,7 @@ from literature_agent.transport import Player, Transport
 
 
 class SearchDrift(Record):
-    """One search, then and now; None where it was made only once, because the other one went another way."""
+    """One search, then and now; None where it was not made: the run was stopped, or its source is switched off."""
 
     source: str
     query: str
@@ -36,6 +36,13 @@ class SearchDrift(Record):
     status_now: SearchStatus | None
     total_then: int | None
     total_now: int | None
+    reason_now: str | None = None
+    """Machine reason, where it failed or could not be read in full."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether it was answered in full now."""
+        return self.status_now in ("ok", "empty")
 
 
 class StatusDrift(Record):
@@ -53,7 +60,8 @@ class Drift(Record):
     recorded_at: datetime
     checked_at: datetime
     works_then: int
-    works_now: int
+    works_now: int | None
+    """At least so many where not `is_complete`; None: no search was answered, so nothing is known."""
     searches: tuple[SearchDrift, ...]
     new: tuple[Artifact, ...]
     """Found now and not then."""
@@ -65,12 +73,12 @@ class Drift(Record):
     otherwise_corrected: tuple[StatusDrift, ...]
     """Newly corrected, under concern, reinstated."""
     not_checked: tuple[Artifact, ...]
-    """Found then and not now, while a source did not answer: nothing is known of them."""
+    """Found then and not now, while a source or a search was not answered: whether they still are is not known."""
 
     @property
     def is_complete(self) -> bool:
         """Whether every search was answered and every work could be looked at."""
-        return not self.not_checked and not any(search.status_now in ("failed", "partial") for search in self.searches)
+        return not self.not_checked and all(search.is_answered for search in self.searches)
 
     @property
     def has_changes(self) -> bool:
@@ -100,19 +108,22 @@ async def find_drift(
     now = await again.run(run.request, on_event=on_event, cancellation_token=cancellation_token)
     assert then.registry is not None  # a run leaves its registry
     assert now.registry is not None
-    return await _compared(run, used, then, then.registry, now, now.registry)
+    lost = [reference for reference in then.registry if _same(then.registry, reference, now.registry) is None]
+    stopped = cancellation_token is not None and cancellation_token.cancelled
+    sources = () if stopped else select_sources(run.sources, run.settings(used))
+    fetched = await _fetched(lost, then.registry, sources, used)
+    return _compared(lost, fetched, then, then.registry, now, now.registry)
 
 
-async def _compared(
-    run: RecordedRun,
-    settings: Settings,
+def _compared(
+    lost: list[Reference],
+    fetched: _Fetched,
     then: LiteratureAggregationOutput,
     held_then: ArtifactRegistry,
     now: LiteratureAggregationOutput,
     held_now: ArtifactRegistry,
 ) -> Drift:
-    lost = [reference for reference in held_then if _same(held_then, reference, held_now) is None]
-    fetched = await _fetched(lost, held_then, select_sources(run.sources, run.settings(settings)), settings)
+    searches = tuple(_searches(then.search_log, now.search_log))
     pairs = [
         (work, other)
         for reference in held_then
@@ -126,19 +137,22 @@ async def _compared(
         if other.correction_status == "retracted" or work.correction_status != "unknown"
     ]
     known = {str(reference) for reference in lost if _same(held_then, reference, fetched.records) is not None}
+    # A search that was not answered may still have a record among its hits.
+    unlisted = known if all(search.is_answered for search in searches) else set[str]()
+    is_known = not searches or any(search.status_now not in (None, "failed") for search in searches)
     return Drift(
         question=then.question,
         recorded_at=then.started_at,
         checked_at=now.started_at,
         works_then=len(held_then),
-        works_now=len(held_now),
-        searches=tuple(_searches(then.search_log, now.search_log)),
+        works_now=len(held_now) if is_known else None,
+        searches=searches,
         new=tuple(work for work in held_now.artifacts() if _same(held_now, str(work.reference), held_then) is None),
         gone=_works(held_then, (r for r in lost if str(r) in fetched.missing and str(r) not in known)),
-        not_listed=_works(held_then, (r for r in lost if str(r) in known)),
+        not_listed=_works(held_then, (r for r in lost if str(r) in unlisted)),
         newly_retracted=tuple(change for change in changed if change.now == "retracted"),
         otherwise_corrected=tuple(change for change in changed if change.now != "retracted"),
-        not_checked=_works(held_then, (r for r in lost if str(r) not in known | fetched.missing)),
+        not_checked=_works(held_then, (r for r in lost if str(r) not in unlisted | (fetched.missing - known))),
     )
 
 
@@ -198,7 +212,8 @@ def _searches(then: Iterable[SearchRecord], now: Iterable[SearchRecord]) -> Iter
         seen: Counter[tuple[object, ...]] = Counter()
         found: dict[tuple[object, ...], SearchRecord] = {}
         for search in log:
-            asked = (search.source, search.query, tuple(sorted(search.filters.items())))
+            # Not the filters, which a source names in its answer: a failed search has none.
+            asked = (search.source, search.query)
             seen[asked] += 1
             found[*asked, seen[asked]] = search
         return found
@@ -215,4 +230,5 @@ def _searches(then: Iterable[SearchRecord], now: Iterable[SearchRecord]) -> Iter
             status_now=None if new is None else new.status,
             total_then=None if old is None else old.total,
             total_now=None if new is None else new.total,
+            reason_now=None if new is None else new.reason,
         )

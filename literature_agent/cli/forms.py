@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -39,6 +39,7 @@ SUFFIXES = {
     Format.nbib: ".nbib",
     Format.json: ".json",
 }
+DOCTOR = "See what answers with `literature-agent doctor`."
 LOG_SUFFIXES = (".md", ".csv", ".json", ".svg")
 
 
@@ -100,16 +101,16 @@ def document_of(answer: LiteratureAggregationOutput) -> dict[str, Any]:
 
 
 def failure_of(answer: LiteratureAggregationOutput) -> LiteratureError:
-    """Why no source answered. The kind is that of the failed searches where it is one and the same."""
+    """Why no source answered."""
     from literature_agent.agents.models import EXTRACTIVE_NOTE
 
     why = [answer.summary, *(limit for limit in answer.limitations if limit != EXTRACTIVE_NOTE)]
-    kinds = {record.reason.removeprefix(f"{record.source}_") for record in answer.search_log if record.reason}
+    kind = failed_as((record.source, record.reason) for record in answer.search_log)
+    return source_error("request", kind, " ".join(dict.fromkeys(why)), recovery=DOCTOR)
+
+
+def failed_as(searches: Iterable[tuple[str, str | None]]) -> ErrorKind:
+    """The kind of error of all failed searches where it is one and the same, each given as source and reason."""
+    kinds = {reason.removeprefix(f"{source}_") for source, reason in searches if reason}
     known: tuple[ErrorKind, ...] = get_args(ErrorKind)
-    kind: ErrorKind = next((one for one in known if kinds == {one}), "unreachable")
-    return source_error(
-        "request",
-        kind,
-        " ".join(dict.fromkeys(why)),
-        recovery="See what answers with `literature-agent doctor`.",
-    )
+    return next((one for one in known if kinds == {one}), "unreachable")

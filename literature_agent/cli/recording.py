@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from literature_agent.errors import InvalidInputError, counted
+from literature_agent.cli.forms import DOCTOR, failed_as
+from literature_agent.errors import InvalidInputError, LiteratureError, counted, source_error
 
 if TYPE_CHECKING:
     from literature_agent.agents.drift import Drift, SearchDrift
@@ -86,7 +87,7 @@ def drift_text(drift: Drift, width: int) -> str:
         ("Gone: no source has the record any more", drift.gone, {}),
         ("New", drift.new, {}),
         ("Still there, but no longer among the hits", drift.not_listed, {}),
-        ("Not checked: a source did not answer", drift.not_checked, {}),
+        ("Not checked: a source or a search was not answered", drift.not_checked, {}),
     )
     for heading, works, said in parts:
         listed = [_work(work, said.get(work.reference, ""), width) for work in works]
@@ -99,6 +100,14 @@ def drift_text(drift: Drift, width: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def nothing_known(drift: Drift) -> LiteratureError:
+    """That no search could be made again, as an error."""
+    kind = failed_as((search.source, search.reason_now) for search in drift.searches)
+    return source_error(
+        "request", kind, "No search was answered, so nothing is known of what has changed.", recovery=DOCTOR
+    )
+
+
 def _summary(drift: Drift) -> str:
     counts = (
         (len(drift.newly_retracted), "newly retracted"),
@@ -109,8 +118,12 @@ def _summary(drift: Drift) -> str:
         (len(drift.not_checked), "not checked"),
     )
     told = [f"{count} {what}" for count, what in counts if count]
-    works = f"{counted(drift.works_then, 'work')} then, {drift.works_now} now"
-    return f"{works}: {', '.join(told)}." if told else f"{works}: nothing has changed."
+    works = f"{counted(drift.works_then, 'work')} then"
+    if drift.works_now is None:
+        works += "; what is found now is not known, no search was answered"
+    else:
+        works += f", {'' if drift.is_complete else 'at least '}{drift.works_now} now"
+    return f"{works}: {', '.join(told) or 'nothing has changed'}."
 
 
 def _work(work: CitationArtifact, said: str, width: int) -> list[str]:
@@ -128,4 +141,5 @@ def _then_and_now(search: SearchDrift) -> str:
         return f"{'?' if total is None else total} hits" + (" (cut short)" if status == "partial" else "")
 
     then, now = hits(search.status_then, search.total_then), hits(search.status_now, search.total_now)
-    return f"{now}, as then" if then == now else f"{then} then, {now} now"
+    why = f" ({search.reason_now})" if search.reason_now else ""
+    return f"{now}, as then{why}" if then == now else f"{then} then, {now} now{why}"

@@ -43,8 +43,15 @@ from literature_agent.cli.options import (
     read_types,
     source_names,
 )
-from literature_agent.cli.recording import OFFLINE, drift_text, open_recording, recorded_note, recorded_question
-from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.cli.recording import (
+    OFFLINE,
+    drift_text,
+    nothing_known,
+    open_recording,
+    recorded_note,
+    recorded_question,
+)
+from literature_agent.cli.screen import Screen, color_wanted, error_document
 from literature_agent.errors import InvalidInputError, reason_of
 
 if TYPE_CHECKING:
@@ -58,7 +65,8 @@ NO_MODEL = (
     "No model is set: `extractive` selects sentences by rule; it is not a language model "
     "(set one with --model or LITERATURE_AGENT_MODEL)."
 )
-EXIT_CODES = {"complete": 0, "no_evidence": 0, "failed": 1, "partial": 3}
+FAILED, PARTIAL = 1, 3
+EXIT_CODES = {"complete": 0, "no_evidence": 0, "failed": FAILED, "partial": PARTIAL}
 NOT_SAVED = 1
 """Exit code where a file that was asked for could not be written."""
 
@@ -219,16 +227,20 @@ def run(
 
 
 def _print_drift(screen: Screen, folder: Path, settings: Settings, listen: Observer, token: CancellationToken) -> int:
-    """What has changed since the recording; exit code 3 where not all could be asked."""
+    """What has changed since the recording; exit code 3 where not all could be asked, 1 where nothing is known."""
     from literature_agent.agents.drift import find_drift
     from literature_agent.agents.sync import run_in_own_loop
 
     found = run_in_own_loop(lambda: find_drift(folder, settings=settings, on_event=listen, cancellation_token=token))
+    error = None if found.works_now is not None or found.has_changes else nothing_known(found)
     if screen.json:
-        screen.document(found.model_dump(mode="json"))
+        document = found.model_dump(mode="json")
+        screen.document(document if error is None else {**error_document(error), **document})
     else:
         screen.result(drift_text(found, screen.width))
-    return 0 if found.is_complete else 3
+        if error is not None:
+            screen.error(error)
+    return FAILED if error is not None else 0 if found.is_complete else PARTIAL
 
 
 def _read_question(given: str) -> str:

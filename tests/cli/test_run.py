@@ -129,6 +129,29 @@ def test_no_answering_source_is_a_failure_with_an_error_in_json(
     assert "Status: FAILED." in text.out
 
 
+def test_a_drift_that_nobody_answers_is_not_known_and_never_nothing(
+    cli: Run, server: SandboxServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Promise 4: "nothing found" and "source failed" differ."""
+    monkeypatch.setenv("LITERATURE_AGENT_RETRY_ATTEMPTS", "1")
+    kept = str(tmp_path / "kept")
+    assert cli("run", QUESTION, "--record", kept, "--quiet").code == 0
+    same = cli("run", "--drift", kept, "--json")
+    assert (same.code, same.document["works_now"]) == (0, same.document["works_then"])
+    server.faults.set("europepmc", "server_error")
+    some = cli("run", "--drift", kept)
+    assert (some.code, " now: " in some.out) == (3, True)
+    server.faults.set("all", "server_error")
+    none = cli("run", "--drift", kept, "--json").document
+    assert (none["works_now"], none["error"]["reason"]) == (None, "request_unreachable")
+    assert {search["reason_now"] for search in none["searches"]} >= {"pubmed_unreachable", "europepmc_unreachable"}
+    assert not [search for search in none["searches"] if search["status_then"] is None or search["status_now"] is None]
+    text = cli("run", "--drift", kept)
+    assert text.code == 1
+    assert "what is found now is not known" in " ".join(text.out.split())
+    assert "Error: No search was answered, so nothing is known of what has changed." in text.err
+
+
 def test_a_used_up_budget_is_a_partial_answer(cli: Run, server: SandboxServer) -> None:
     done = cli("run", QUESTION, "--max-requests", "1", "--json")
     assert done.code == 3

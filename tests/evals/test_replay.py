@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic_ai import CancellationToken
 
 from evals import replay
 from literature_agent.cli.recording import drift_text
@@ -44,8 +45,32 @@ def test_a_source_that_fails_by_now_is_no_drift(report: replay.Report, folder: P
     assert len(drift.not_checked) == 3
     assert not drift.has_changes
     assert not drift.is_complete
-    assert {search.status_now for search in drift.searches} == {"failed"}
-    assert "Not checked: a source did not answer" in drift_text(drift, 80)
+    assert drift.works_now is None
+    assert {(search.status_now, search.reason_now) for search in drift.searches} == {("failed", "pubmed_unreachable")}
+    text = " ".join(drift_text(drift, 80).split())
+    assert "3 works then; what is found now is not known, no search was answered: 3 not checked." in text
+    assert "failed now (pubmed_unreachable)" in text
+    assert "Not checked: a source or a search was not answered" in text
+
+
+def test_what_a_failed_search_does_not_show_is_not_called_unlisted(report: replay.Report, folder: Path) -> None:
+    """The records still answer, so what has become of them is known; whether the search still finds them is not."""
+    drift = replay.drift_after(folder / "drift", fault="server_error", path="esearch")
+    assert drift.works_now is None
+    assert (len(drift.newly_retracted), len(drift.gone)) == (1, 1)
+    assert not drift.not_listed
+    assert [getattr(work, "pmid", None) for work in drift.not_checked] == [str(replay.STAYS), str(replay.IS_RETRACTED)]
+    assert not drift.is_complete
+
+
+def test_a_drift_that_is_stopped_is_not_whole(report: replay.Report, folder: Path) -> None:
+    token = CancellationToken()
+    token.cancel()
+    drift = replay.drift_after(folder / "drift", token=token)
+    assert {search.status_now for search in drift.searches} == {None}
+    assert drift.works_now is None
+    assert not drift.is_complete
+    assert not drift.not_listed
 
 
 def test_a_run_that_differs_is_counted_and_fails_the_trial(report: replay.Report) -> None:
