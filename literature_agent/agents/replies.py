@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
 
 from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, ToolCallPart
+from pydantic_core import from_json
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>\s*", re.S | re.I)
 _STRAY = re.compile(r"</?(?:think|thinking|reasoning|thought)>", re.I)
@@ -61,7 +61,8 @@ def _arguments(call: ToolCallPart) -> dict[str, Any] | None:
     if isinstance(call.args, dict):
         return call.args
     try:
-        read = json.loads(call.args or "{}")
+        # Unlike `json`, it refuses what is nested too deep.
+        read = from_json(call.args or "{}")
     except ValueError:
         return None
     return read if isinstance(read, dict) else None

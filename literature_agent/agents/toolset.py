@@ -6,7 +6,6 @@ through `Custody`, so the toolset holds no run and is built once.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool, ToolFailed, ToolReturn
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
+from pydantic_core import from_json
 
 from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.run import Run
@@ -45,8 +45,8 @@ def _as_list(value: Any) -> Any:
 def _json_list(text: str) -> list[Any] | None:
     """The list of texts that `text` holds as JSON."""
     try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
+        read = from_json(text)
+    except ValueError:
         return None
     # What is nested is no list of texts, and a complaint about it could be too deep to be written.
     return read if isinstance(read, list) and not any(isinstance(each, list | dict) for each in read) else None

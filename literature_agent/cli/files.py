@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import unicodedata
@@ -80,7 +79,7 @@ def read_searches(path: Path) -> tuple[GivenSearch, ...]:
         if not line.strip():
             continue
         try:
-            found.append(GivenSearch.model_validate(json.loads(line)))
+            found.append(GivenSearch.model_validate_json(line))
         except (ValueError, ValidationError):
             raise InvalidInputError(
                 f"Line {number} of {str(path)!r} is no search.",

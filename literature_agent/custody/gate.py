@@ -40,6 +40,7 @@ from literature_agent.outputs import AggregationRequest
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.results import CitationMatch, ErrorInfo, FetchResult, FullText, SearchResult
 from literature_agent.sources import Source, SourceTools
+from literature_agent.sources._text import quoted
 from literature_agent.transport import Progress, Transport
 from literature_agent.transport.spans import tracer
 from literature_agent.views import View, view_fetch, view_full_text, view_search
@@ -381,15 +382,16 @@ class Custody:
     def not_a_shown_reference(self, raw: str, tool: str) -> str:
         """What is wrong with `raw` where a reference is wanted; `tool` is the search that shows references."""
         identifier = identify(raw)
+        written = quoted(raw, 200)
         if identifier is not None:
             return (
-                f"{raw!r} is an identifier; this tool takes references only. "
-                f"{tool} with the query {raw!r} shows its reference, if it is there."
+                f"{written} is an identifier; this tool takes references only. "
+                f"{tool} with the query {written} shows its reference, if it is there."
             )
         meant = self.desk.meant(raw)
         if meant is not None:
-            return f"{raw!r} is mistyped; the reference is {meant}."
-        return f"{raw!r} is unknown; use only references that a tool result has shown."
+            return f"{written} is mistyped; the reference is {meant}."
+        return f"{written} is unknown; use only references that a tool result has shown."
 
     def seen(self, reference: str) -> bool:
         """Whether this run has shown the abstract of the work, or its beginning."""

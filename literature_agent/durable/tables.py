@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from literature_agent.agents.aggregator import read_request
 from literature_agent.errors import ConfigurationError, InvalidInputError, reason_of
@@ -111,7 +112,7 @@ def _rows(path: Path, kind: str) -> Iterable[tuple[int, dict[str, Any]]]:
             if not line.strip():
                 continue
             try:
-                read = json.loads(line)
+                read = from_json(line)
             except ValueError:
                 read = None
             if not isinstance(read, dict):

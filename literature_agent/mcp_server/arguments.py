@@ -6,12 +6,12 @@ Clients send lists as text, numbers as text, and null as "null" (K102). An empty
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from literature_agent.errors import InvalidInputError
 from literature_agent.sources._text import one_line
@@ -89,8 +89,8 @@ def _read_list(name: str, value: Any) -> list[Any]:
         text = value.strip()
         if text.startswith("["):
             try:
-                items = json.loads(text)
-            except (ValueError, RecursionError):
+                items = from_json(text)
+            except ValueError:
                 # A reference may itself be written in square brackets.
                 items = between.split(text)
         else:

@@ -213,6 +213,20 @@ async def test_thinking_tags_reach_neither_queries_nor_output(endpoint: Endpoint
     assert output.relevant_articles[0].relevance == "It bears."
 
 
+@pytest.mark.parametrize("depth", [400, 100_000])
+async def test_arguments_nested_without_end_are_refused_and_end_no_run(
+    endpoint: Endpoint, settings: Settings, depth: int
+) -> None:
+    deep = "[" * depth + "]" * depth
+    as_list = calls(("fetch_pubmed", f'{{"references": {deep}}}'))
+    as_text = calls(("fetch_pubmed", {"references": deep}))
+    output = await run(endpoint, settings, search, as_list, as_text, answer)
+    assert output.status == "complete"
+    assert len(endpoint.asked) == 4
+    answered = [message for message in endpoint.asked[-1]["messages"] if message["role"] == "tool"]
+    assert len(str(answered[-1]["content"])) < 1_000
+
+
 async def test_a_small_model_that_mangles_every_second_call_still_ends_well(
     endpoint: Endpoint, settings: Settings
 ) -> None:

@@ -166,7 +166,7 @@ def test_a_corpus_folder_without_records_is_refused(cli: Run, tmp_path: Path) ->
     assert "holds no record" in done.err
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"source": "pubmed"}', '{"source": "pubmed", "query": 1}'])
+@pytest.mark.parametrize("line", ["{", "[]", "[" * 100_000, '{"source": "pubmed"}', '{"source": "pubmed", "query": 1}'])
 def test_a_searches_file_that_holds_no_search_names_the_line(cli: Run, tmp_path: Path, line: str) -> None:
     file = tmp_path / "lines.jsonl"
     file.write_text('{"source": "pubmed", "query": "x"}\n' + line, encoding="utf-8")

@@ -313,6 +313,7 @@ def test_no_cell_of_a_csv_is_run_as_a_formula_and_its_ids_are_read_back(tmp_path
     [
         ("", "holds no question"),
         ("not json\n", "Line 1 is no JSON object"),
+        ("[" * 100_000 + "\n", "Line 1 is no JSON object"),
         ('{"id": "a"}\n', "Row 1 has no `question`"),
         ('{"question": "  "}\n', "Row 1: The question is empty"),
         ('{"question": "q", "colour": 1}\n', "Row 1 has an unknown column 'colour'"),
