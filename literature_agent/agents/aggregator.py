@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 from pydantic import ValidationError
 from pydantic_ai import (
@@ -42,7 +42,7 @@ from literature_agent.agents.answer import write_answer
 from literature_agent.agents.briefing import brief
 from literature_agent.agents.capability import LiteratureCapability
 from literature_agent.agents.compose import compose
-from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct
+from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct, used_up
 from literature_agent.agents.door import open_door
 from literature_agent.agents.durability import Durability
 from literature_agent.agents.durable_child import answer_durable_parent, is_durable
@@ -76,7 +76,7 @@ from literature_agent.outputs import (
     RequestLimits,
 )
 from literature_agent.prompts import load_prompt
-from literature_agent.registry import ArtifactRegistry
+from literature_agent.registry import ArtifactRegistry, find_references
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import Source, select_sources
 from literature_agent.sources._text import date_bounds, parse_partial_date
@@ -89,6 +89,7 @@ PARSE_ATTEMPTS = 2
 # A child leaves its parent time to use the answer.
 _SHARE_OF_PARENTS_TIME = 0.8
 
+T = TypeVar("T")
 RegistryOf = Callable[[RunContext[Any]], ArtifactRegistry | None]
 
 
@@ -468,18 +469,13 @@ class LiteratureAggregator:
         draft: AggregationDraft | None = None
         try:
             with transport.deadline(budget.deadline_s) if budget.deadline_s else nullcontext():
-                opened = await open_door(custody, run.request.question)
-                run.unresolved = opened.unresolved
-                given = [*opened.given]
-                given += [
-                    await custody.given(line.source, line.query, n) for n, line in enumerate(run.request.searches, 1)
-                ]
+                given = await _until_cancelled(_prepare(run), token)
                 result = await self._agent_for(custody.sources, model, durability).run(
                     brief(
                         run.request,
                         [source.name for source in custody.sources],
                         given,
-                        question=opened.question,
+                        question=run.asked,
                         today=started.date(),
                     ),
                     deps=run,
@@ -494,8 +490,9 @@ class LiteratureAggregator:
             ending = Ending("deadline", "The deadline was reached before the model had finished.")
         except RunCancelled:
             ending = Ending("cancelled", "The run was cancelled before the model had finished.")
-        except UsageLimitExceeded as reached:
-            ending = Ending("budget", f"The budget was used up before the model had finished ({reached.message}).")
+        except UsageLimitExceeded:
+            spent = used_up(budget, usage) or "The budget was used up."
+            ending = Ending("budget", spent)
         except IncompleteToolCall:
             ending = Ending("model", "The model did not finish: its output was cut by its output limit.")
         except ModelHTTPError as refused:
@@ -516,8 +513,9 @@ class LiteratureAggregator:
                 ending = recorded_ending(run.recording)
         custody.cut_short("" if ending is None else ending.kind)
         if draft is None:
+            named = {str(found.reference) for found in find_references(run.asked)}
             draft = run.last_draft or compose(
-                run.request.question, papers_of(run), searches_of(run), run.request.max_articles
+                run.asked or run.request.question, papers_of(run), searches_of(run), run.request.max_articles, named
             )
         output = write_answer(
             run,
@@ -532,6 +530,35 @@ class LiteratureAggregator:
             run.recording.finish(None if ending is None else ending._asdict())
         custody.tell(Event(kind="finished", text=f"Finished: {output.status}", run_id=run.run_id, status=output.status))
         return output
+
+
+async def _prepare(run: Run) -> list[str]:
+    """What the model is given with the question: the records that it names, and the caller's own searches."""
+    opened = await open_door(run.custody, run.request.question)
+    run.asked, run.unresolved = opened.question, opened.unresolved
+    searches = enumerate(run.request.searches, 1)
+    return [*opened.given, *[await run.custody.given(line.source, line.query, number) for number, line in searches]]
+
+
+# A token tells nobody but the framework's own runs, so that it is looked at while there is none.
+_LOOK_S = 0.05
+
+
+async def _until_cancelled(work: Coroutine[Any, Any, T], token: CancellationToken | None) -> T:
+    """What `work` gives; stopped and `RunCancelled` raised once the token is cancelled, as within a run."""
+    if token is None:
+        return await work
+    task = asyncio.ensure_future(work)
+    try:
+        while not task.done() and not token.cancelled:
+            await asyncio.wait({task}, timeout=_LOOK_S)
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait({task})
+    if task.cancelled():
+        raise RunCancelled("cancelled before the model was asked")
+    return task.result()
 
 
 def read_request(question: str | AggregationRequest, limits: Mapping[str, Any]) -> AggregationRequest:
@@ -640,7 +667,7 @@ async def _check_draft(ctx: RunContext[Run], draft: AggregationDraft) -> Aggrega
         return draft
     problems = review(draft, run.desk())
     points = [repair_message(problems)] if problems else []
-    if not run.ledger.search_log():
+    if run.ending is None and not run.ledger.search_log():
         tool = run.custody.sources[0].search_tool
         points.insert(0, f"- No search was made yet: search first with `{tool}`, then answer.")
     if points:

@@ -12,7 +12,7 @@ from literature_agent.agents.run import Ending, Run
 from literature_agent.artifacts import Artifact, CitationArtifact
 from literature_agent.custody import request_limits
 from literature_agent.errors import counted
-from literature_agent.integrity import CitedArticle, Desk, Settled, settle
+from literature_agent.integrity import UNSUPPORTED, CitedArticle, Desk, Settled, settle
 from literature_agent.ledger import SourceCoverage
 from literature_agent.outputs import (
     AggregationDraft,
@@ -59,7 +59,7 @@ def write_answer(
         key_themes=settled.themes,
         research_gaps=settled.gaps,
         status=status,
-        limitations=tuple(_limitations(run, settled, articles, coverage, ending, model, usage)),
+        limitations=tuple(dict.fromkeys(_limitations(run, settled, articles, coverage, ending, model, usage))),
         coverage=coverage,
         search_log=run.ledger.search_log(),
         excluded=excluded,
@@ -195,7 +195,7 @@ def _limitations(
         found.append(f"{counted(number, 'identifier')} written by the model {_was(number)} cut, with the sentence.")
     if report.quotes_dropped:
         found.append(dropped_quotes(report.quotes_dropped))
-    if report.claims_unsupported:
+    if report.claims_unsupported and any(UNSUPPORTED in prose for prose in settled.prose):
         number = report.claims_unsupported
         verbs = ("carries", "is") if number == 1 else ("carry", "are")
         found.append(f"{counted(number, 'claim')} {verbs[0]} no reference and {verbs[1]} marked [unsupported].")

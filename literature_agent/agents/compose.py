@@ -308,8 +308,9 @@ def _without_support(
             "The searches found no work on this question that can be relied on: what bears on it has been retracted "
             f"or is under an expression of concern {_references(unreliable)}."
         )
-    if papers:
-        return f"No evidence was found on {_subject(wording)}: the searches found only works on other subjects."
+    if papers and any(search.status != "failed" for search in searches):
+        found = f"No evidence was found on {_subject(wording)}: the searches found only works on other subjects."
+        return f"{found}{_not_known(searches)}"
     return _nothing(searches)
 
 
@@ -330,17 +331,24 @@ def _told(paper: Paper, sentence: Sentence) -> str:
 
 
 def _nothing(searches: Sequence[Asked]) -> str:
-    failed = list(dict.fromkeys(source_label(search.source) for search in searches if search.status == "failed"))
-    answered = list(dict.fromkeys(source_label(search.source) for search in searches if search.status != "failed"))
-    unknown = [source for source in failed if source not in answered]
+    answered = _labels(search for search in searches if search.status != "failed")
     if not searches:
         return "No search was made, so this says nothing about the literature."
     if not answered:
-        return f"No source answered ({_listing(failed)}), so this says nothing about the literature."
+        return f"No source answered ({_listing(_labels(searches))}), so this says nothing about the literature."
     text = f"No evidence was found: {_listing(answered)} answered and had no match for this question."
-    return (
-        f"{text} What {_listing(unknown)} would hold is not known, as every search there failed." if unknown else text
-    )
+    return f"{text}{_not_known(searches)}"
+
+
+def _not_known(searches: Sequence[Asked]) -> str:
+    """A sentence on the sources of which every search failed, after a space; empty where there are none."""
+    answered = _labels(search for search in searches if search.status != "failed")
+    unknown = [source for source in _labels(searches) if source not in answered]
+    return f" What {_listing(unknown)} would hold is not known, as every search there failed." if unknown else ""
+
+
+def _labels(searches: Iterable[Asked]) -> list[str]:
+    return list(dict.fromkeys(source_label(search.source) for search in searches))
 
 
 def _article(item: _Chosen) -> DraftArticle:

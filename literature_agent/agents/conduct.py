@@ -99,6 +99,7 @@ class Conduct(AbstractCapability[Run]):
             again = run.closing_turns > 0 and run.purse is not None and not run.purse.take_request()
             # Nor may a closing turn cost the parent its own ending: without one, code puts the answer together.
             dear = run.purse is not None and run.purse.take_turn(closing=True) is not None
+            dear = dear or used_up(run.budget, ctx.usage, turns=1) is not None
             if run.closing_turns >= _CLOSING_TURNS or again or dear:
                 raise UsageLimitExceeded(run.ending.sentence.rstrip("."))
             run.closing_turns += 1
@@ -116,11 +117,10 @@ def _reason_to_close(run: Run, usage: RunUsage, left: float | None) -> Ending | 
         return Ending("budget", f"The budget of {counted(budget.max_requests, 'model request')} was used up.")
     if budget.max_tool_calls is not None and run.tool_calls >= budget.max_tool_calls:
         return Ending("budget", f"The budget of {counted(budget.max_tool_calls, 'tool call')} was used up.")
-    if budget.max_tokens is not None and _no_room(usage.total_tokens, usage.requests, budget.max_tokens):
-        return Ending("budget", f"The budget of {budget.max_tokens:,} tokens was used up.")
-    cost = None if usage.cost is None else float(usage.cost)
-    if budget.max_cost_usd is not None and cost is not None and _no_room(cost, usage.requests, budget.max_cost_usd):
-        return Ending("budget", f"The budget of {budget.max_cost_usd} US dollars was used up.")
+    # One more research turn must leave room for the closing one, and each costs more than the mean of those before it,
+    # because the history grows: twice the mean is taken.
+    if (spent := used_up(budget, usage, turns=4)) is not None:
+        return Ending("budget", spent)
     if run.purse is not None:
         spent = run.purse.take_turn(closing=False)
         if spent is not None:
@@ -137,12 +137,15 @@ def _reason_to_close(run: Run, usage: RunUsage, left: float | None) -> Ending | 
     return None
 
 
-def _no_room(spent: float, requests: int, limit: float) -> bool:
-    """Whether one more research turn would leave no room for the closing one.
-
-    A turn costs more than the mean of those before it, because the history grows: twice the mean is taken.
-    """
-    return spent + 4 * spent / max(1, requests) > limit
+def used_up(budget: Budget, usage: RunUsage, *, turns: int = 0) -> str | None:
+    """Which budget of tokens or money does not hold what was used and `turns` more of the mean so far, in a sentence;
+    None where each does."""
+    share = 1 + turns / max(1, usage.requests)
+    if budget.max_tokens is not None and usage.total_tokens * share > budget.max_tokens:
+        return f"The budget of {counted(budget.max_tokens, 'token')} was used up."
+    if budget.max_cost_usd is not None and float(usage.cost or 0) * share > budget.max_cost_usd:
+        return f"The budget of {budget.max_cost_usd:g} US dollars was used up."
+    return None
 
 
 def _requests_kept(budget: Budget) -> int:

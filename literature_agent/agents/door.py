@@ -48,7 +48,7 @@ async def open_door(custody: Custody, question: str) -> Opened:
             question = question[: each.start] + reference + question[each.end :]
         else:
             why = failed.get(each.value, "no source that was asked has it")
-            unresolved.append(f"{each.value} in the question was not resolved: {why}.")
+            unresolved.append(f"{each.value} in the question was not resolved: {why.rstrip('.')}.")
             question = question[: each.start] + "[identifier not resolved]" + question[each.end :]
     return Opened(question, tuple(given), (*doubts, *dict.fromkeys(reversed(unresolved))))
 

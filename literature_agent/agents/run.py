@@ -42,6 +42,8 @@ class Run:
     cut_replies: int = 0
     purse: Purse | None = None
     """This run's share of its parent's limits, where it has a parent."""
+    asked: str = ""
+    """The question as the model sees it, once references stand in it for identifiers."""
     unresolved: tuple[str, ...] = ()
     """A sentence for each identifier in the question that was not resolved."""
     last_draft: AggregationDraft | None = field(default=None)

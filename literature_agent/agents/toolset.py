@@ -20,9 +20,9 @@ from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 from pydantic_core import from_json
 
 from literature_agent.agents.conduct import OUTPUT_TOOL
-from literature_agent.agents.run import Run
+from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import flat_tool
-from literature_agent.custody import READ_TOOL, Call, Shown
+from literature_agent.custody import READ_TOOL, Call, Event, Shown
 from literature_agent.results import RelatedKind
 from literature_agent.sources import Source
 
@@ -169,6 +169,8 @@ class CustodyToolset(WrapperToolset[Run]):
             if run.ending is not None or (limit is not None and run.tool_calls >= limit):
                 raise ToolFailed(_NO_MORE_CALLS)
             if run.purse is not None and not run.purse.take_tool_call():
+                run.ending = Ending("budget", "The limit of tool calls set for the agent that asked was reached.")
+                run.tell(Event(kind="budget", text=run.ending.sentence))
                 raise ToolFailed(_NO_MORE_CALLS)
             run.tool_calls += 1
         shown: Shown = await run.custody.call(name, tool_args, call)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from literature_agent.integrity.checks import CitedArticle, Settled, repair_message, review, settle
 from literature_agent.integrity.desk import Desk
-from literature_agent.integrity.prose import Problem, Prose, Tally, review_prose, settle_prose
+from literature_agent.integrity.prose import UNSUPPORTED, Problem, Prose, Tally, review_prose, settle_prose
 
 __all__ = [
+    "UNSUPPORTED",
     "CitedArticle",
     "Desk",
     "Problem",

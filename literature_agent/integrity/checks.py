@@ -51,13 +51,17 @@ class Settled:
     integrity: IntegrityReport
 
     @property
+    def prose(self) -> tuple[str, ...]:
+        """Everything in it that the model wrote."""
+        themes = (text for theme in self.themes for text in (theme.name, theme.description))
+        gaps = (gap.description for gap in self.gaps)
+        return self.summary, *(article.reason for article in self.articles), *themes, *gaps
+
+    @property
     def cited(self) -> tuple[str, ...]:
         """Every work that the answer cites anywhere, articles first."""
-        prose = [self.summary, *(article.reason for article in self.articles)]
-        prose += [text for theme in self.themes for text in (theme.name, theme.description)]
-        prose += [gap.description for gap in self.gaps]
         listed = [article.reference for article in self.articles]
-        listed += [str(found.reference) for text in prose for found in find_references(text) if found.reference]
+        listed += [str(found.reference) for text in self.prose for found in find_references(text) if found.reference]
         listed += [reference for theme in self.themes for reference in theme.references]
         listed += [reference for gap in self.gaps for reference in gap.references]
         return tuple(dict.fromkeys(listed))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
+from pydantic_ai.usage import RequestUsage
 
 from literature_agent import Budget, LiteratureAggregationOutput, LiteratureAggregator, Settings
 from literature_agent.custody.calls import search_key
@@ -219,3 +221,57 @@ async def test_a_cost_limit_is_not_spoken_of_where_the_model_is_free_or_there_is
     assert tested.usage.requests > 0
     for output in (free, unlimited, tested):
         assert not any("US dollars" in sentence for sentence in output.limitations)
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (Budget(max_cost_usd=0.03), "The budget of 0.03 US dollars was used up."),
+        (Budget(max_tokens=30), "The budget of 30 tokens was used up."),
+    ],
+)
+async def test_a_closing_turn_that_would_cross_the_budget_is_not_asked_for(
+    settings: Settings, budget: Budget, said: str
+) -> None:
+    usage = RequestUsage(input_tokens=19, output_tokens=1, cost=Decimal("0.02"))
+    model = scripted_model(search("metformin"), cite_first, usage=usage)
+    output = await LiteratureAggregator(model, settings=settings).run(QUESTION, budget=budget)
+    assert (output.status, output.usage.requests) == ("partial", 1)
+    assert output.relevant_articles != ()
+    assert output.limitations[0] == said
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (Budget(max_cost_usd=0.01), "The budget of 0.01 US dollars was used up."),
+        (Budget(max_tokens=10), "The budget of 10 tokens was used up."),
+    ],
+)
+async def test_a_budget_crossed_by_one_request_is_said_in_plain_words(
+    settings: Settings, budget: Budget, said: str
+) -> None:
+    usage = RequestUsage(input_tokens=19, output_tokens=1, cost=Decimal("0.02"))
+    model = scripted_model(search("metformin"), cite_first, usage=usage)
+    output = await LiteratureAggregator(model, settings=settings).run(QUESTION, budget=budget)
+    assert (output.status, output.usage.requests) == ("partial", 1)
+    assert output.limitations[0] == said
+
+
+async def test_what_code_has_replaced_is_not_spoken_of(settings: Settings, sandbox: SandboxServer) -> None:
+    """The model's claim is not in the answer, so no mark of it is."""
+    sandbox.faults.set("eutils", "server_error")
+    output, _ = await run(settings, search("metformin"), submit("Metformin slows decline."))
+    assert output.status == "failed"
+    assert output.integrity.claims_unsupported == 1
+    assert not any("[unsupported]" in sentence for sentence in output.limitations)
+
+
+async def test_no_limitation_stands_twice_or_ends_in_two_stops(settings: Settings, sandbox: SandboxServer) -> None:
+    sandbox.faults.set("eutils", "server_error")
+    words = ("insulin", "metformin")
+    output = await LiteratureAggregator(scripted_model(submit("Nothing.")), settings=settings).run(
+        "What does PMID 90000101 say?", searches=[{"source": "pubmed", "query": word} for word in words]
+    )
+    assert len(set(output.limitations)) == len(output.limitations)
+    assert not any(sentence.endswith("..") for sentence in output.limitations)

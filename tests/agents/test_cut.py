@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic_ai import CancellationToken
@@ -128,3 +129,64 @@ async def test_a_cut_run_replays_to_the_same_bytes(settings: Settings, tmp_path:
     with network_refused():
         now = await asyncio.wait_for(aggregator.run(QUESTION, recording=Player(tmp_path / "r")), 20)
     assert now.model_dump_json() == then.model_dump_json()
+
+
+CITATION = (
+    "Lindqvist ÅM et al. Metformin to slow cognitive decline. Synthetic Journal of Geriatric Medicine 2021;48:201-212"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "limits"),
+    [
+        ("What does PMID 90000101 say of memory?", {}),
+        (f"Is it real: {CITATION}", {}),
+        (QUESTION, {"searches": [{"source": "pubmed", "query": word} for word in ("metformin", "insulin")]}),
+    ],
+    ids=["identifier", "citation", "given searches"],
+)
+async def test_a_run_is_cut_before_its_model_is_asked_too(
+    settings: Settings, sandbox: SandboxServer, question: str, limits: dict[str, Any]
+) -> None:
+    sandbox.faults.set("all", "slow", seconds=20)
+    token = CancellationToken()
+    aggregator = LiteratureAggregator(scripted_model([PUBMED]), settings=settings)
+    task = asyncio.create_task(aggregator.run(question, cancellation_token=token, **limits))
+    await asyncio.sleep(0.3)
+    token.cancel()
+    output = await asyncio.wait_for(task, 5)
+    assert output.status == "partial"
+    assert "No evidence" not in output.summary
+    assert output.limitations[0] == "The run was cancelled before the model had finished."
+    assert len(output.search_log) == bool(limits)
+
+
+async def test_a_cancelled_task_stops_before_its_model_is_asked_too(settings: Settings, sandbox: SandboxServer) -> None:
+    sandbox.faults.set("all", "slow", seconds=20)
+    aggregator = LiteratureAggregator(scripted_model([PUBMED]), settings=settings)
+    asked = aggregator.run("What does PMID 90000101 say?", cancellation_token=CancellationToken())
+    task = asyncio.create_task(asked)
+    await asyncio.sleep(0.3)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, 5)
+    assert len(asyncio.all_tasks()) == 1
+
+
+async def test_works_that_no_search_found_are_not_called_off_the_subject(
+    settings: Settings, sandbox: SandboxServer
+) -> None:
+    """The question named the paper, the run ended before a search: that says nothing of what is known."""
+    sandbox.faults.clear()
+    token = CancellationToken()
+
+    def stop(seen: Seen) -> Calls:
+        token.cancel()
+        return [PUBMED]
+
+    aggregator = LiteratureAggregator(scripted_model(stop), settings=settings)
+    output = await aggregator.run("What does PMID 90000101 say?", cancellation_token=token)
+    assert output.status == "partial"
+    assert output.search_log == ()
+    assert "No evidence" not in output.summary
+    assert [getattr(article, "pmid", None) for article in output.relevant_articles] == ["90000101"]

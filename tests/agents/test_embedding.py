@@ -363,3 +363,20 @@ async def test_texts_inside_structured_output_are_held_too(settings: Settings) -
     assert isinstance(output, Plan)
     assert "12345" not in " ".join(output.steps)
     assert output.steps[1] == "Then walk."
+
+
+async def test_children_without_a_tool_call_left_close_at_once(settings: Settings) -> None:
+    """Where the parent's limit leaves none, further requests of the child's model could only ask in vain."""
+    aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
+    heard: list[str] = []
+
+    def answer(seen: Seen) -> Calls:
+        heard.extend(seen.texts[1:])
+        return "done"
+
+    result = await parent_of(aggregator, scripted_model(asks(4), answer)).run(
+        "Ask.", usage_limits=UsageLimits(tool_calls_limit=4)
+    )
+    assert result.output == "done"
+    assert result.usage.requests <= 4 * 3 + 2
+    assert all("The limit of tool calls set for the agent that asked was reached." in text for text in heard)
