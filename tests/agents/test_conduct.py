@@ -11,7 +11,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
 
-from literature_agent import Budget, LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent import Budget, GivenSearch, LiteratureAggregationOutput, LiteratureAggregator, Settings
 from literature_agent.custody.calls import search_key
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
@@ -271,7 +271,7 @@ async def test_no_limitation_stands_twice_or_ends_in_two_stops(settings: Setting
     sandbox.faults.set("eutils", "server_error")
     words = ("insulin", "metformin")
     output = await LiteratureAggregator(scripted_model(submit("Nothing.")), settings=settings).run(
-        "What does PMID 90000101 say?", searches=[{"source": "pubmed", "query": word} for word in words]
+        "What does PMID 90000101 say?", searches=[GivenSearch(source="pubmed", query=word) for word in words]
     )
     assert len(set(output.limitations)) == len(output.limitations)
     assert not any(sentence.endswith("..") for sentence in output.limitations)
