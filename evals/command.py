@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import os
 import re
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 from rich.console import Console
 
 from evals.datasets import known, load
-from evals.harness import Plan, run
+from evals.harness import Plan, check_folder, run
 from evals.models import RECORDED, model_of
 from evals.page import write_comparison, write_page
 from evals.pairwise import PairedReport, PairJudge, compare_pairwise
@@ -22,11 +23,18 @@ from evals.report import Moved, Report, compare, missed, read_report, read_thres
 from evals.terminal import print_comparison, print_preferences, print_report
 from literature_agent import Budget
 from literature_agent.errors import InvalidInputError, LiteratureError, reason_of, told
+from literature_agent.settings import load_settings
+from literature_agent.sources import select_sources
 
 _FAILED, _USAGE = 1, 2
 ADVERSARIAL = "adversarial"
 """The dataset of hostile runs, which are made while they run."""
 _LIES = 300
+_ASKED = (
+    "limit", "repeat", "hard", "sources", "seed", "deadline", "max_cost", "timeout", "replay", "judge", "judge_repeats",
+    "rubric",
+)  # fmt: skip
+"""Options that change what a report says."""
 
 
 def run_main(arguments: Sequence[str]) -> int:
@@ -51,11 +59,14 @@ def run_main(arguments: Sequence[str]) -> int:
         for named in (*models, *([chosen.judge] if chosen.judge else ())):
             if not (named == RECORDED and chosen.replay):
                 model_of(named)
+        sources = tuple(chosen.sources.split(",")) if chosen.sources else None
+        select_sources(sources, load_settings())
         code = 0
         for model in models:
             out = _folder(chosen, model, several=len(models) > 1)
+            asked = _asked(chosen, model)
+            check_folder(out, asked)
             out.mkdir(parents=True, exist_ok=True)
-            sources = tuple(chosen.sources.split(",")) if chosen.sources else None
             loaded = load(chosen.dataset, out, hide_titles=chosen.hard, sources=sources)
             plan = Plan(
                 loaded=loaded,
@@ -71,6 +82,7 @@ def run_main(arguments: Sequence[str]) -> int:
                 record=chosen.record,
                 replay=chosen.replay,
                 show=not chosen.quiet,
+                asked=asked,
             )
             report = asyncio.run(run(plan))
             print_report(report, console)
@@ -116,6 +128,8 @@ def compare_main(arguments: Sequence[str]) -> int:
     parser.add_argument("--fail-on-worse", action="store_true", help="exit 1 if any metric but time got worse")
     chosen = parser.parse_args(arguments)
     try:
+        if chosen.out is not None and not chosen.out.parent.is_dir():
+            raise InvalidInputError(f"The folder of {str(chosen.out)!r} does not exist.", recovery="Make it first.")
         before, after = read_report(chosen.before), read_report(chosen.after)
         moved = compare(before, after)
         judged = _judged(chosen, before, after) if chosen.judge else None
@@ -195,6 +209,18 @@ def _folder(chosen: argparse.Namespace, model: str, *, several: bool) -> Path:
     return out / named if several and chosen.out is not None else out
 
 
+def _asked(chosen: argparse.Namespace, model: str) -> dict[str, str]:
+    """What makes the report of a run another one, by option; that without a name is the dataset."""
+    default, dataset = _run_parser().get_default, Path(chosen.dataset)
+    given = {name: value for name in _ASKED if (value := getattr(chosen, name)) != default(name)}
+    texts = {name: str(value.resolve() if isinstance(value, Path) else value) for name, value in given.items()}
+    return {
+        "": str(dataset.resolve()) if dataset.exists() else chosen.dataset,
+        "model": model,
+        **{name.replace("_", "-"): "" if value == "True" else value for name, value in texts.items()},
+    }
+
+
 def _evaluators(chosen: argparse.Namespace) -> list[Any]:
     from evals.evaluators import standard
 
@@ -232,9 +258,11 @@ def _run_parser() -> argparse.ArgumentParser:
         metavar="DIR",
         help="recordings in place of the sandbox, no network; with --model only what services answered is taken",
     )
-    parser.add_argument("--timeout", type=float, default=600.0, metavar="S", help="a case fails after S seconds (600)")
-    parser.add_argument("--deadline", type=float, metavar="S", help="the agent's own deadline for each answer")
-    parser.add_argument("--max-cost", type=float, metavar="USD", help="the agent's own limit for each answer")
+    parser.add_argument(
+        "--timeout", type=_seconds, default=600.0, metavar="S", help="a case fails after S seconds (600)"
+    )
+    parser.add_argument("--deadline", type=_seconds, metavar="S", help="the agent's own deadline for each answer")
+    parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="the agent's own limit for each answer")
     parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
     parser.add_argument("--judge", metavar="MODEL", help="also let a model judge")
     parser.add_argument("--judge-repeats", type=_positive, default=2, metavar="N", help="judgements of each answer (2)")
@@ -244,7 +272,22 @@ def _run_parser() -> argparse.ArgumentParser:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not 1 or more")
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 or more")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if (number := _dollars(text)) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no time to work in")
+    return number
+
+
+def _dollars(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 0 or more")
     return number

@@ -13,7 +13,7 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -35,7 +35,7 @@ from evals.evaluators import METRICS, standard
 from evals.evaluators.metrics import metric
 from evals.models import RECORDED, model_of
 from evals.outcome import Outcome
-from evals.report import CaseResult, Made, Report, versions
+from evals.report import FILE, CaseResult, Made, Report, versions
 from evals.task import answer
 from evals.upstream import RECORDING, Recordings, corpus_hash, slug, upstream_of
 from literature_agent import Budget
@@ -63,6 +63,7 @@ class Plan:
         record: a new folder that receives a recording of each case.
         replay: a folder of recordings that stands in for the sandbox.
         show: print the live progress bar to stderr.
+        asked: the options that the run was asked for with, see `check_folder`.
     """
 
     loaded: Loaded
@@ -78,6 +79,7 @@ class Plan:
     record: Path | None = None
     replay: Path | None = None
     show: bool = False
+    asked: Mapping[str, str] = field(default_factory=dict)
 
 
 async def run(plan: Plan, task: Task | None = None) -> Report:
@@ -100,7 +102,7 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
         plan = replace(plan, loaded=plan.loaded._replace(corpus=f"{RECORDING}:{plan.replay.resolve()}"))
     cases = _expanded(plan)
     made = _made(plan)
-    shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None))
+    shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None), plan.asked)
     goes_on = shelf.open()
     if plan.record is not None and not goes_on and plan.record.is_dir() and any(plan.record.iterdir()):
         raise InvalidInputError(f"The folder {str(plan.record)!r} is not empty.", recovery="Record into a new folder.")
@@ -345,11 +347,45 @@ def _peak_memory_mb() -> float:
 # --- what is kept -----------------------------------------------------------------------------------------------------
 
 
+def check_folder(out: Path, asked: Mapping[str, str]) -> None:
+    """Refuse a folder that holds what the run would overwrite: another run, or what is no run.
+
+    Args:
+        out: where the run is to be kept.
+        asked: option -> value of what makes the report another one; that without a name comes first.
+
+    Raises:
+        InvalidInputError: it is no folder, or holds something else than a run that was asked for in the same way.
+    """
+    if out.exists() and not out.is_dir():
+        raise InvalidInputError(f"{str(out)!r} is no folder.", recovery="Give another --out.")
+    if not (out / _STATE).is_file():
+        if (out / _KEPT).exists() or (out / FILE).exists():
+            raise InvalidInputError(
+                f"What the folder {str(out)!r} holds is of no run of this harness.", recovery="Give another --out."
+            )
+        return
+    try:
+        state = json.loads((out / _STATE).read_text(encoding="utf-8"))
+        known, finished = dict(state["asked"]), state["finished"]
+    except (ValueError, KeyError, TypeError):
+        return  # cut off while it was written, or of an earlier version
+    # How many cases are asked for changes none of them: a stopped run goes on with more.
+    free = set() if finished else {"limit"}
+    if any(known.get(name) != asked.get(name) for name in {*known, *asked} - free):
+        told_ = " ".join(f"--{name} {value}".strip() if name else value for name, value in known.items())
+        raise InvalidInputError(
+            f"The folder {str(out)!r} holds another run: `{told_}`.",
+            recovery="Give another --out, or remove the folder.",
+        )
+
+
 class _Shelf:
     """A file for each finished case. What an unfinished run of the same making left is used again."""
 
-    def __init__(self, out: Path, made: Made, whole_dataset: str) -> None:
+    def __init__(self, out: Path, made: Made, whole_dataset: str, asked: Mapping[str, str]) -> None:
         self._out = out
+        self._asked = dict(asked)
         self._folder = out / _KEPT
         # Neither how many cases are asked for nor how many at once changes what one of them is.
         made_of = made.model_dump_json(exclude={"concurrency", "limit", "dataset_hash"})
@@ -362,8 +398,8 @@ class _Shelf:
         if state.is_file():
             try:
                 known = json.loads(state.read_text(encoding="utf-8"))
-                usable = known == {"making": self._making, "finished": False}
-            except ValueError:
+                usable = (known["making"], known["finished"]) == (self._making, False)
+            except (ValueError, KeyError, TypeError):
                 usable = False
         if not usable and self._folder.is_dir():
             shutil.rmtree(self._folder)
@@ -379,7 +415,7 @@ class _Shelf:
         self._note(finished=True)
 
     def _note(self, *, finished: bool) -> None:
-        text = json.dumps({"making": self._making, "finished": finished})
+        text = json.dumps({"making": self._making, "asked": self._asked, "finished": finished})
         (self._out / _STATE).write_text(text, encoding="utf-8")
 
     def file_name(self, case: str) -> str:

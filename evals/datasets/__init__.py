@@ -92,6 +92,11 @@ def load(name: str, workspace: Path, *, hide_titles: bool = False, sources: tupl
                 f"{str(path)!r} is of no known form.",
                 recovery="Give a YAML file, a folder of BEIR or TREC, a .json file of PubMedQA or a .jsonl file.",
             )
+    except OSError as refused:
+        at = Path(refused.filename or path).name
+        raise InvalidInputError(
+            f"{str(path)!r} can't be read as a dataset: {at}: {reason_of(refused)}.", recovery="See `evals/datasets`."
+        ) from None
     except (ValueError, KeyError, TypeError) as broken:
         raise InvalidInputError(f"{str(path)!r} can't be read as a dataset: {reason_of(broken)}.") from broken
     if hide_titles and not loaded.note:

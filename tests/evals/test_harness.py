@@ -15,7 +15,7 @@ from evals.command import compare_main, list_main, run_main
 from evals.crew import CaseFailed, Crew
 from evals.datasets import CaseSet, Loaded
 from evals.evaluators import score
-from evals.harness import Plan, base_name, read_outcome, run
+from evals.harness import Plan, base_name, check_folder, read_outcome, run
 from evals.outcome import Outcome
 from evals.page import render_page
 from evals.report import Report, compare, obstacles, read_report
@@ -139,14 +139,22 @@ def test_what_can_not_be_used_ends_a_run_before_its_first_case(
     file = dataset(tmp_path / "d", "penguins sunburn")
     shared = [str(file), "--quiet", "--model", "pasted", "--out", str(tmp_path / "out")]
     (tmp_path / "notes.md").write_text("# Notes", encoding="utf-8")
+    (tmp_path / "beir").mkdir()
+    (tmp_path / "beir" / "corpus.jsonl").write_text("", encoding="utf-8")
     for options, said in (
         ([*shared, "--fail-under", "recal=0.6"], "There is no metric 'recal'"),
         ([*shared, "--judge", "nosuch:judge"], "No provider knows the model 'nosuch:judge'"),
         ([*shared, "--model", "nosuch:model"], "No provider knows the model 'nosuch:model'"),
         ([str(tmp_path / "notes.md"), *shared[1:]], "is of no known form. Give a YAML file"),
+        ([str(tmp_path / "beir"), *shared[1:]], "as a dataset: queries.jsonl: No such file or directory."),
+        ([*shared, "--sources", "pubmedd"], "Did you mean 'pubmed'?"),
     ):
         assert run_main(options) == 2
         assert said in capsys.readouterr().err
+    for option, value in (("--limit", "x"), ("--repeat", "0"), ("--timeout", "0"), ("--deadline", "-1"), ("--max-cost", "nan")):
+        with pytest.raises(SystemExit, match="2"):
+            run_main([*shared, option, value])
+        assert f"argument {option}: {value!r} is no " in capsys.readouterr().err
     assert not list((tmp_path / "out").rglob("cases/*"))
 
 
@@ -169,6 +177,48 @@ def test_a_stopped_run_goes_on_and_a_finished_one_starts_anew(good: Outcome, tmp
     anew = Answers(good)
     assert ran(out, anew, timeout_s=60).resumed == 0
     assert len(anew.asked) == 10
+
+
+def test_a_report_is_not_overwritten_by_another_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, other = dataset(tmp_path / "d", "penguins sunburn", "metformin"), dataset(tmp_path / "e", "statins")
+    out = tmp_path / "out"
+    shared = ["--out", str(out), "--quiet", "--concurrency", "1", "--model", "pasted"]
+    given = [str(file), *shared, "--limit", "1", "--sources", "pubmed"]
+    assert run_main([*given, "--fail-on", "none"]) == 0
+    kept = (out / "report.json").read_bytes()
+    capsys.readouterr()
+    for options in (
+        [str(other), *shared, "--limit", "1", "--sources", "pubmed"],
+        [str(file), *shared, "--sources", "pubmed"],
+        [*given, "--seed", "2"],
+        [*given, "--repeat", "2"],
+        [*given, "--sources", "europepmc"],
+        [*given, "--max-cost", "1"],
+        [*given, "--judge", "test"],
+    ):
+        assert run_main(options) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert f"{str(out)!r} holds another run: `{file} --model pasted --limit 1 --sources pubmed`. Give" in said
+        assert (out / "report.json").read_bytes() == kept
+    assert run_main([*given, "--fail-on", "any", "--concurrency", "2"]) == 0  # the same run, made again
+
+
+def test_a_stopped_run_goes_on_with_more_cases_and_with_nothing_else(good: Outcome, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"asked": {"": "d", "limit": "5"}, "finished": false}', encoding="utf-8")
+    check_folder(tmp_path, {"": "d", "limit": "9"})
+    with pytest.raises(InvalidInputError, match="holds another run: `d --limit 5`"):
+        check_folder(tmp_path, {"": "d", "limit": "5", "repeat": "2"})
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine" / "cases").mkdir(parents=True)
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    file = dataset(tmp_path / "d", "penguins sunburn")
+    for out, said in ((tmp_path / "mine", "is of no run of this harness"), (tmp_path / "file", "is no folder")):
+        assert run_main([str(file), "--quiet", "--model", "pasted", "--out", str(out)]) == 2
+        assert said in capsys.readouterr().err
+    assert (tmp_path / "mine" / "cases").is_dir()
 
 
 def test_repeats_are_means_of_one_case(good: Outcome, tmp_path: Path) -> None:
@@ -203,6 +253,7 @@ def test_a_better_run_is_told_from_one_that_is_the_same(good: Outcome, tmp_path:
     page = tmp_path / "diff.html"
     assert compare_main([str(tmp_path / "b"), str(tmp_path / "a"), "--out", str(page), "--fail-on-worse"]) == 1
     assert "Cases that moved most" in page.read_text(encoding="utf-8")
+    assert compare_main([str(tmp_path / "b"), str(tmp_path / "a"), "--out", "/no/such/diff.html"]) == 2
 
 
 def test_intervals_hold_the_mean_and_do_not_change_with_the_hour() -> None:
