@@ -164,6 +164,12 @@ def _limitations(
     not_asked = [source.name for source in run.custody.sources if source.name not in asked]
     if not_asked:
         found.append(f"Not asked: {', '.join(not_asked)}.")
+    found += [
+        f"Given search {entry.search.search_id}: {warning}"
+        for entry in run.ledger.entries
+        if entry.search is not None and entry.search.origin == "given"
+        for warning in entry.warnings
+    ]
     cut = sum(source.truncated for source in coverage)
     if cut:
         found.append(f"{cut} of the searches {_was(cut)} cut short: part of what was asked for could not be read.")

@@ -28,6 +28,7 @@ _HEADINGS = {
     "started": "date and time (UTC)",
     "total": "hits",
 }
+_QUERIES = frozenset({"query", "understood_as"})
 _NUMBERS = frozenset({"total", "retrieved", "new", "duplicates"})
 
 
@@ -35,7 +36,10 @@ def search_log_markdown(output: LiteratureAggregationOutput) -> str:
     """One table with a line for each search, and one with the works that passed each stage. Ends in a line break."""
     headings = [_HEADINGS.get(name, name) for name in COLUMNS]
     rule = ["---:" if name in _NUMBERS else "---" for name in COLUMNS]
-    rows = [[markdown(cell) for cell in search_cells(record)] for record in output.search_log]
+    rows = [
+        [_verbatim(cell) if name in _QUERIES else markdown(cell) for name, cell in zip(COLUMNS, row, strict=True)]
+        for row in map(search_cells, output.search_log)
+    ]
     stages = [[markdown(stage), number] for stage, number in flow_table(flow_of(output))]
     parts = (
         f"# Search log: {markdown(one_line(output.question))}",
@@ -171,6 +175,11 @@ def search_cells(record: SearchRecord) -> tuple[str, ...]:
 
 def _time(at: datetime) -> str:
     return (at.astimezone(UTC) if at.tzinfo else at).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _verbatim(line: str) -> str:
+    """A query as code, so that it can be copied from the file as it was sent; escaped where a table allows no code."""
+    return markdown(line) if not line or set(line) & set("`|\\") else f"`{line}`"
 
 
 def _table(rows: list[list[str]]) -> str:

@@ -326,6 +326,14 @@ async def test_given_searches_run_first_verbatim_and_are_logged_as_given(setting
     assert output.relevant_articles != ()
 
 
+async def test_what_a_source_says_against_a_given_search_stands_in_the_answer(settings: Settings) -> None:
+    """Its caller is no model that reads the result: a broader search than the one written must not pass unseen."""
+    lines = [GivenSearch(source="pubmed", query="metformin[ti]"), GivenSearch(source="pubmed", query="metformin[xyz]")]
+    output = await run(scripted_model(cite_first), settings, request_of(QUESTION, searches=tuple(lines)))
+    (told,) = (limit for limit in output.limitations if limit.startswith("Given search "))
+    assert told.startswith("Given search s2: PubMed knows no field tag [xyz] and searched without it.")
+
+
 async def test_limits_of_the_request_apply_to_every_search(settings: Settings) -> None:
     output = await run(scripted_model(SEARCH, cite_first), settings, date_from="2020", date_to="2021-06")
     assert output.search_log[0].filters

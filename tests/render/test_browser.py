@@ -301,11 +301,15 @@ def test_no_serious_barrier_is_found(
 
 
 def test_the_page_never_scrolls_sideways(open_page: Open, rich: LiteratureAggregationOutput) -> None:
-    page = open_page(rich)
+    wide = {"source": "clinicaltrials", "interface": "ClinicalTrials.gov API v2 (studies)", "total": 12_345_678}
+    line = rich.search_log[0].model_copy(update=wide)
+    page = open_page(rich.model_copy(update={"search_log": (line, *rich.search_log)}))
     page.eval_on_selector_all("details", "all => all.forEach(details => { details.open = true; })")
     for width in (320, 390, 768, 1280):
         page.set_viewport_size({"width": width, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    cut = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).map(e => e.ariaLabel)"
+    assert page.evaluate(cut) == [], "at a desk every table is seen whole"
 
 
 def test_light_and_dark_follow_the_system_and_the_button(open_page: Open, rich: LiteratureAggregationOutput) -> None:

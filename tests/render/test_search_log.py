@@ -71,9 +71,9 @@ Run run-1, 2026-03-02 09:30:00 UTC.
 
 | search | source | interface | query | understood as | filters | date and time (UTC) | status | reason | hits | retrieved | new | duplicates | origin |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: | ---: | ---: | --- |
-| s1 | pubmed | NCBI E-utilities | it AND works |  |  | 2026-03-02 09:30:00 | ok |  | 153 | 10 | 10 | 0 | planned |
-| s2 | pubmed | NCBI E-utilities | it AND children |  |  | 2026-03-02 09:30:00 | empty |  | 0 | 0 | 0 | 0 | given |
-| s3 | europepmc |  | it AND works |  | date\\_from=2015 | 2026-03-02 09:30:00 | failed | europepmc\\_timeout |  | 0 | 0 | 0 | planned |
+| s1 | pubmed | NCBI E-utilities | `it AND works` |  |  | 2026-03-02 09:30:00 | ok |  | 153 | 10 | 10 | 0 | planned |
+| s2 | pubmed | NCBI E-utilities | `it AND children` |  |  | 2026-03-02 09:30:00 | empty |  | 0 | 0 | 0 | 0 | given |
+| s3 | europepmc |  | `it AND works` |  | date\\_from=2015 | 2026-03-02 09:30:00 | failed | europepmc\\_timeout |  | 0 | 0 | 0 | planned |
 
 ## Flow of works
 
@@ -129,6 +129,8 @@ def test_a_query_stays_text_in_every_form(output: LiteratureAggregationOutput) -
     line = next(line for line in search_log_markdown(spoilt).splitlines() if line.startswith("| s1 "))
     assert line.count(" | ") == len(COLUMNS) - 1
     assert r"a \| b \`c\` \<script\>x\</script\> \[31m new" in line
+    plain = output.model_copy(update={"search_log": (record.model_copy(update={"query": "(a*[tiab] OR <b>)"}),)})
+    assert "| `(a*[tiab] OR <b>)` |" in search_log_markdown(plain)
     assert _rows(spoilt)[0]["query"] == 'a | b `c` <script>x</script> [31m new "line"'
     assert "<b>: 10" in _texts(flow_svg(spoilt))
 
