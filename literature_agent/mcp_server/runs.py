@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pydantic_ai import CancellationToken
 
@@ -20,14 +21,15 @@ from literature_agent.agents.aggregator import LiteratureAggregator, read_reques
 from literature_agent.custody import Event
 from literature_agent.errors import InvalidInputError, LiteratureError, SourceError
 from literature_agent.mcp_server.policy import Consumer
-from literature_agent.mcp_server.shelf import Shelf, StoredRun
+from literature_agent.mcp_server.shelf import LEASE, Shelf, StoredRun
 from literature_agent.outputs import AggregationRequest, LiteratureAggregationOutput
 from literature_agent.results import ErrorInfo
 
 RUNNING = "running"
 INTERRUPTED = "interrupted"
 _WINDING_DOWN_S = 10.0
-_LONGEST_RUN = timedelta(hours=1)
+_RENEW_S = LEASE.total_seconds() / 5
+_LOOK_S = 0.2
 
 
 @dataclass
@@ -44,6 +46,8 @@ class LiveRun:
     detached: bool = False
     """Started to be asked for later: nobody has to wait for it."""
     listeners: list[Callable[[str], None]] = field(default_factory=list)
+    claims: list[str] = field(default_factory=list)
+    """What other processes leave alone as long as it is under way: its key, its run id."""
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[LiteratureAggregationOutput] = field(init=False)
 
@@ -67,6 +71,8 @@ class Runs:
         self._aggregator = aggregator
         self._now = now
         self._live: list[LiveRun] = []
+        self._owner = uuid.uuid4().hex
+        """Of claims, among all processes that serve this consumer."""
 
     @property
     def live(self) -> int:
@@ -77,37 +83,76 @@ class Runs:
     ) -> LiveRun | StoredRun:
         """Start a run, join the one that is under way for the same key, or give the one that is finished.
 
-        A run that was cancelled, interrupted or failed is not finished: asked again, it starts anew.
+        A run that was cancelled, interrupted or failed is not finished: asked again, it starts anew. One that another
+        process is at work on is waited for, unless it is `detached`.
 
         Raises:
             InvalidInputError: the request is refused, or the key was used for another one.
             SourceError: the budget of the day is used up, or too many runs are under way.
         """
         request = read_request(request, {})
+        known = None if request_key is None else await self._known(request, request_key, detached=detached)
+        if known is not None:
+            return known
+        run = LiveRun(request, request_key, detached=detached)
         if request_key is not None:
+            run.claims.append(_of_key(request_key))
+        try:
+            self._require_room()
+            self._take_run_of_the_day()
+        except SourceError:
+            self._release(run)
+            raise
+        self._live.append(run)
+        run.task = asyncio.create_task(self._carry_out(run), name="literature-run")
+        opened = asyncio.create_task(run.opened.wait())
+        try:
+            await asyncio.wait({opened, run.task}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            if not (run.waiters or run.detached):
+                run.token.cancel()
+            raise
+        finally:
+            opened.cancel()
+        return run
+
+    async def _known(
+        self, request: AggregationRequest, request_key: str, *, detached: bool
+    ) -> LiveRun | StoredRun | None:
+        """The run of this key that is under way or finished; None: there is none, and the key is claimed."""
+        while True:
             for run in self._live:
                 if run.request_key == request_key:
                     self._require_same(run.request.model_dump_json(), request)
                     run.detached = run.detached or detached
                     return run
             stored = self._shelf.run_of_key(request_key)
-            if stored is not None and self.status_of(stored) in ("complete", "no_evidence", "partial"):
+            status = None if stored is None else self.status_of(stored)
+            if stored is not None and status in ("complete", "no_evidence", "partial", RUNNING):
                 self._require_same(stored.request, request)
-                return stored
+                if detached or status != RUNNING:
+                    return stored
+            elif self._shelf.claim(_of_key(request_key), self._owner, self._now()):
+                return None
+            await asyncio.sleep(_LOOK_S)
+
+    def _require_room(self) -> None:
         if len(self._live) >= self._consumer.runs_at_once:
             raise SourceError(
                 f"{len(self._live)} runs are under way, and no more are allowed at once.",
                 reason="request_rate_limited",
                 recovery="Wait until one has finished.",
             )
-        self._take_run_of_the_day()
-        run = LiveRun(request, request_key, detached=detached)
-        self._live.append(run)
-        run.task = asyncio.create_task(self._carry_out(run), name="literature-run")
-        opened = asyncio.create_task(run.opened.wait())
-        await asyncio.wait({opened, run.task}, return_when=asyncio.FIRST_COMPLETED)
-        opened.cancel()
-        return run
+
+    async def _renew_claims(self, run: LiveRun) -> None:
+        while True:
+            await asyncio.sleep(_RENEW_S)
+            for what in run.claims:
+                self._shelf.claim(what, self._owner, self._now())
+
+    def _release(self, run: LiveRun) -> None:
+        for what in run.claims:
+            self._shelf.release(what, self._owner)
 
     async def wait(self, run: LiveRun, listener: Callable[[str], None]) -> LiteratureAggregationOutput:
         """The answer of a run. If this wait is cancelled and nobody else waits, so is the run."""
@@ -130,12 +175,9 @@ class Runs:
 
     def status_of(self, stored: StoredRun) -> str:
         """`running` in the file may be a process that was killed: then it is `interrupted`."""
-        if stored.status != RUNNING:
+        if stored.status != RUNNING or self._shelf.is_claimed(_of_run(stored.run_id), self._now()):
             return stored.status
-        limit = self._consumer.budget.deadline_s
-        longest = _LONGEST_RUN if limit is None else timedelta(seconds=limit + 60)
-        started = datetime.fromisoformat(stored.started_at).replace(tzinfo=self._now().tzinfo)
-        return RUNNING if self._now() - started < longest else INTERRUPTED
+        return INTERRUPTED
 
     async def close(self) -> None:
         """Cancel what is under way and wait until it is kept."""
@@ -153,12 +195,15 @@ class Runs:
         def listen(event: Event) -> None:
             if not run.run_id and event.run_id:
                 run.run_id = event.run_id
+                run.claims.append(_of_run(run.run_id))
+                self._shelf.claim(run.claims[-1], self._owner, self._now())
                 self._shelf.open_run(run.run_id, run.request.model_dump_json(), self._now(), run.request_key)
                 run.opened.set()
             run.sentence = event.text
             for listener in run.listeners:
                 listener(event.text)
 
+        renewing = asyncio.create_task(self._renew_claims(run))
         try:
             aggregator = await self._aggregator()
             output = await aggregator.run(
@@ -178,6 +223,8 @@ class Runs:
             self._note_failure(run, ErrorInfo(reason="internal_error", message="The run ended with an error of ours."))
             raise
         finally:
+            renewing.cancel()
+            self._release(run)
             self._live.remove(run)
             # A run that nobody waits for any more must not warn of an exception that nobody took.
             run.task.add_done_callback(_take_exception)
@@ -200,6 +247,14 @@ class Runs:
                 reason="request_rate_limited",
                 recovery="The count starts anew at 00:00 UTC; single searches may still be allowed.",
             )
+
+
+def _of_key(request_key: str) -> str:
+    return f"key {request_key}"
+
+
+def _of_run(run_id: str) -> str:
+    return f"run {run_id}"
 
 
 def output_of(stored: StoredRun) -> LiteratureAggregationOutput | None:

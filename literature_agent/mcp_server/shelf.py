@@ -22,7 +22,10 @@ _SCHEMA = (
     "CREATE INDEX IF NOT EXISTS runs_by_key ON runs (request_key)",
     "CREATE TABLE IF NOT EXISTS used (day TEXT NOT NULL, what TEXT NOT NULL, count INTEGER NOT NULL, "
     "PRIMARY KEY (day, what)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS claims (what TEXT PRIMARY KEY, owner TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID",
 )
+LEASE = timedelta(seconds=10)
+"""A claim that was not renewed for so long is that of a process which is gone."""
 _TOMBSTONES_KEPT = 12
 """Times of retention for which the key of an evicted work stays known."""
 
@@ -145,6 +148,24 @@ class Shelf:
         return True
 
     # Runs
+
+    def claim(self, what: str, owner: str, now: datetime) -> bool:
+        """Take `what`, or hold on to it, for the length of `LEASE`; False while another owner has it."""
+        with self._store.writing():
+            held_by = self._held_by(what, now)
+            if held_by is None or held_by == owner:
+                self._store.rows("INSERT OR REPLACE INTO claims VALUES (?, ?, ?)", what, owner, moment_text(now))
+        return held_by is None or held_by == owner
+
+    def is_claimed(self, what: str, now: datetime) -> bool:
+        return self._held_by(what, now) is not None
+
+    def _held_by(self, what: str, now: datetime) -> str | None:
+        rows = self._store.rows("SELECT owner FROM claims WHERE what = ? AND at > ?", what, moment_text(now - LEASE))
+        return rows[0][0] if rows else None
+
+    def release(self, what: str, owner: str) -> None:
+        self._store.rows("DELETE FROM claims WHERE what = ? AND owner = ?", what, owner)
 
     def open_run(self, run_id: str, request: str, now: datetime, request_key: str | None) -> None:
         self._store.rows(

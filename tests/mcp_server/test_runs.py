@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from mcp import Client
 
 from literature_agent.mcp_server import LiteratureServer, Policy
-from literature_agent.mcp_server.shelf import Shelf
+from literature_agent.mcp_server.shelf import LEASE, Shelf
 from literature_agent.outputs import Budget
 from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings
@@ -141,6 +142,40 @@ async def test_a_repeated_request_with_the_same_key_does_nothing_twice(
         assert "was used for another request" in text_of(other)
 
 
+async def test_two_servers_with_one_folder_do_nothing_twice_for_one_key(
+    connect: Connect, settings: Settings, sandbox: SandboxServer, tmp_path: Path
+) -> None:
+    """As two processes for one person are; each has connections of its own to the file."""
+    keyed = {**QUESTION, "request_key": "k-1", "sources": ["europepmc"]}
+    async with connect() as one, connect() as two:
+        first, joined = await asyncio.gather(
+            one.call_tool("literature_aggregator", keyed), two.call_tool("literature_aggregator", keyed)
+        )
+        assert joined.structured_content == first.structured_content
+        second = {**keyed, "request_key": "k-2"}
+        started = await asyncio.gather(
+            one.call_tool("literature_start", second), two.call_tool("literature_start", second)
+        )
+        (run_id,) = {each.structured_content["run_id"] for each in started}
+        other = await two.call_tool("literature_start", {"question": "Something else?", "request_key": "k-2"})
+        assert "was used for another request" in text_of(other)
+        assert (await finished(two, run_id)).structured_content["status"] == "complete"
+
+
+def test_a_key_is_free_again_when_its_process_is_gone(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "mcp", "stdio", retention_days=1)
+    now = datetime.now(UTC)
+    assert shelf.claim("k", "killed", now)
+    assert not shelf.claim("k", "other", now + LEASE / 2)
+    assert shelf.claim("k", "killed", now + LEASE / 2)
+    assert shelf.claim("k", "other", now + 2 * LEASE)
+    shelf.release("k", "killed")
+    assert not shelf.claim("k", "killed", now + 2 * LEASE)
+    shelf.release("k", "other")
+    assert shelf.claim("k", "killed", now + 2 * LEASE)
+    shelf.close()
+
+
 async def test_a_call_that_two_wait_for_goes_on_when_one_leaves(connect: Connect, slow: None) -> None:
     keyed = {**QUESTION, "request_key": "k-2", "sources": ["europepmc", "pubmed"]}
     async with connect() as client:
@@ -183,8 +218,6 @@ async def test_what_runs_when_the_server_ends_is_kept(connect: Connect, slow: No
 
 
 async def test_a_run_whose_process_was_killed_is_told_as_interrupted(connect: Connect, tmp_path: Path) -> None:
-    from datetime import UTC, datetime
-
     shelf = Shelf(tmp_path / "mcp", "stdio", retention_days=30)
     shelf.open_run("dead", "{}", datetime(2020, 1, 1, tzinfo=UTC), None)
     shelf.close()
