@@ -151,7 +151,8 @@ def test_what_can_not_be_used_ends_a_run_before_its_first_case(
     ):
         assert run_main(options) == 2
         assert said in capsys.readouterr().err
-    for option, value in (("--limit", "x"), ("--repeat", "0"), ("--timeout", "0"), ("--deadline", "-1"), ("--max-cost", "nan")):
+    wrong = {"--limit": "x", "--repeat": "0", "--timeout": "0", "--deadline": "-1", "--max-cost": "nan"}
+    for option, value in wrong.items():
         with pytest.raises(SystemExit, match="2"):
             run_main([*shared, option, value])
         assert f"argument {option}: {value!r} is no " in capsys.readouterr().err
