@@ -73,7 +73,7 @@ def plan_all(sources: Sequence[Source], filters: Mapping[str, Any]) -> PlanForAl
         if source.needs_window and not all(wanted.get(name) for name in _WINDOW):
             not_asked[source.name] = (
                 f"{source.label} was not asked: a search there reads a window of days and needs date_from and date_to. "
-                "Europe PMC finds its preprints by words (sources=['PPR'])."
+                "Europe PMC finds its preprints by words (`SRC:PPR` in the query)."
             )
             continue
         cannot = [name for name in wanted if name not in source.filters]

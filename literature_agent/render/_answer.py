@@ -133,7 +133,7 @@ class _Writer:
         asked = sum(bool(source.asked) for source in output.coverage)
         facts = [
             f"{count(len(output.relevant_articles), 'article')} listed",
-            f"{output.articles_analyzed} read whole (abstract or full text)",
+            f"{count(output.articles_analyzed, 'study', 'studies')} read whole (abstract or full text)",
             f"{count(len(output.search_log), 'search', 'searches')} in {count(asked, 'source')}",
             f"{output.duration_s:.1f} s",
         ]

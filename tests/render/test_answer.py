@@ -28,7 +28,7 @@ Does it work?
 =============
 
 Status: PARTIAL. The run ended early or a source failed: see Limits.
-3 articles listed; 2 read whole (abstract or full text); 3 searches in 2
+3 articles listed; 2 studies read whole (abstract or full text); 3 searches in 2
   sources; 1.2 s.
 Model: extractive. Run: run-1.
 All 4 papers listed are SYNTHETIC: made up for testing, no evidence of anything.
@@ -115,7 +115,7 @@ def test_the_markdown_of_an_answer(output: LiteratureAggregationOutput) -> None:
 # Does it work?
 
 Status: PARTIAL. The run ended early or a source failed: see Limits.  \n\
-3 articles listed; 2 read whole (abstract or full text); 3 searches in 2 sources; 1.2 s.  \n\
+3 articles listed; 2 studies read whole (abstract or full text); 3 searches in 2 sources; 1.2 s.  \n\
 Model: extractive. Run: run-1.  \n\
 All 4 papers listed are SYNTHETIC: made up for testing, no evidence of anything.
 

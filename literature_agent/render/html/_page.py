@@ -183,7 +183,7 @@ class _Writer:
             status_text=STATUS[output.status],
             facts=(
                 ("articles listed", str(len(output.relevant_articles))),
-                ("read whole (abstract or full text)", str(output.articles_analyzed)),
+                ("studies read whole (abstract or full text)", str(output.articles_analyzed)),
                 ("search" if len(output.search_log) == 1 else "searches", str(len(output.search_log))),
                 ("source asked" if asked == 1 else "sources asked", str(asked)),
                 ("seconds", f"{output.duration_s:.1f}"),

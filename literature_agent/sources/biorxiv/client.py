@@ -197,7 +197,7 @@ class BioRxivClient:
             f"The window {window.label} has {reading.expected_pages:,} pages"
             + (f" (about {_duration(reading.expected_pages * interval)})" if interval else "")
             + f", at most {limit:,} are read.",
-            f"{narrower} a category, or search europepmc with sources=['PPR'], which indexes preprints by words.",
+            f"{narrower} a category, or search europepmc with SRC:PPR in the query.",
         )
 
     async def _read_part(self, window: Window, part: _Part, kept: KeptPages, reading: Reading) -> None:

@@ -135,7 +135,7 @@ class BioRxivTools:
                 name,
                 f"{LABELS[name]} has no keyword search: its posts are read for a window of days and filtered, and "
                 f"{missing} missing.",
-                "Give date_from and date_to, at most a few weeks apart, or search europepmc with sources=['PPR'].",
+                "Give date_from and date_to, at most a few weeks apart, or search europepmc with SRC:PPR in the query.",
             )
         return Window(name, date.fromisoformat(first_day(start)), date.fromisoformat(last_day(end)), category)
 

@@ -146,7 +146,7 @@ async def test_a_search_without_a_window_is_refused_before_sending(
     assert isinstance(error, InvalidInputError)
     assert error.reason == "biorxiv_invalid_input"
     assert f"{missing} {'are' if ' and ' in missing else 'is'} missing" in error.message
-    assert "sources=['PPR']" in error.recovery
+    assert "SRC:PPR" in error.recovery
     assert desk.sent == []
 
 
@@ -308,8 +308,7 @@ async def test_a_window_that_is_too_long_is_refused_with_numbers(
     assert isinstance(error, InvalidInputError)
     assert "has 100 pages, at most 60 are read" in error.message
     assert error.recovery == (
-        "Narrow it to about 6 days, name a category, or search europepmc with sources=['PPR'], which indexes preprints "
-        "by words."
+        "Narrow it to about 6 days, name a category, or search europepmc with SRC:PPR in the query."
     )
     assert len(desk.sent) == 2
 
