@@ -29,6 +29,7 @@ from literature_agent.agents.models import EXTRACTIVE
 from literature_agent.agents.plan import (
     Grammar,
     Plan,
+    content_words,
     first_query,
     grammar_of,
     heading_query,
@@ -42,6 +43,7 @@ from literature_agent.agents.plan import (
 from literature_agent.agents.rank import rank
 from literature_agent.agents.repair import mend
 from literature_agent.agents.transcript import Call, SeenSearch, Transcript, read_transcript
+from literature_agent.agents.words import is_weak
 from literature_agent.outputs import AggregationDraft
 
 # One run: at most three turns of searches, the rest to read, and one to submit.
@@ -199,7 +201,7 @@ class _Desk:
         self.tools = tools
         self.searchers = _searchers(tools)
         self.made = {call.key for call in said.calls}
-        self.question = respelled(said.question, said.searches)
+        self.question = about(respelled(said.question, said.searches), said.papers)
         self.plan: Plan = plan_question(self.question)
         self.search_turns = len({call.turn for call in said.calls if call.tool.startswith("search_")})
 
@@ -402,6 +404,19 @@ def _most(schema: Mapping[str, Any], otherwise: int) -> int:
     """The largest number that a parameter takes."""
     bounds = [option["maximum"] for option in (schema, *schema.get("anyOf", ())) if "maximum" in option]
     return int(bounds[0]) if bounds else otherwise
+
+
+# What works are called in a question that only names some.
+_WORKS = re.compile(r"(?:article|citation|paper|publication|reference)s?", re.I)
+
+
+def about(question: str, papers: Iterable[Paper]) -> str:
+    """The question, or the titles of the works that it names where it has no words of its own on their subject."""
+    if all(is_weak(word) or _WORKS.fullmatch(word) for word in content_words(question)):
+        # The other part of a title says how the study was done.
+        subjects = (max(paper.title.split(": "), key=len) for paper in papers if paper.reference in question)
+        return ". ".join(subjects) or question
+    return question
 
 
 def respelled(question: str, searches: Iterable[SeenSearch]) -> str:

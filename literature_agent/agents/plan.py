@@ -70,7 +70,7 @@ def plan_question(question: str) -> Plan:
     order = sorted(distinct, key=lambda concept: -concept.weight)
     words = content_words(question)
     if not order:
-        fallback = words or [word for word in word_tokens(question) if len(word) > 2]
+        fallback = words or [word for word in word_tokens(without_identifiers(question)) if len(word) > 2]
         order = [Concept((word,), 0.25) for word in dict.fromkeys(fallback)]
     return Plan(tuple(order[:_MOST_CONCEPTS]), _by_specificity(words))
 

@@ -68,7 +68,8 @@ WEAK_WORDS = _listed(
     roles routine safe safely safety said sample score scores seen sensitive separate set setting settings severe
     severity short shorten shortens sign significance significant significantly signs similar single size slow slowed
     slows small special specific standard start state states status stop stopping strategies strategy strong studied
-    studies study studying subject subjects successful sufficient suggest suggested suggests suitable superior support
+    studies study studying subject subjects successful sufficient suggest suggested suggests suitable
+    summaries summarise summarize summary superior support
     systematic systematically taking target technique techniques test tested testing tests therapeutic therapies therapy
     think time times tolerate tolerated tool tools total toxic track treat treated treating treatment treatments trial
     trials trigger triggered triggers true try turn type types typical underestimate undergo undergoing understand

@@ -99,3 +99,21 @@ async def test_the_paper_behind_a_question_is_found(
 def json_lines(path: Path) -> list[dict[str, Any]]:
     # Not `splitlines`: a line separator inside a text ends no line of JSON.
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "PMID 90000101",
+        "10.5555/synthetic.90000101",
+        "Summarise PMC90000101.",
+        "Is this citation real: Lindqvist ÅM et al. Metformin to slow cognitive decline. "
+        "Synthetic Journal of Geriatric Medicine 2021;48:201-212",
+    ],
+)
+async def test_a_question_that_only_names_a_work_is_answered_on_its_subject(question: str, settings: Settings) -> None:
+    output = await answer(question, settings)
+    assert getattr(output.relevant_articles[0], "pmid", None) == "90000101"
+    queries = [line.query for line in output.search_log]
+    assert queries
+    assert all("metform" in query.lower() for query in queries)
