@@ -231,11 +231,25 @@ class _Check:
     # --- what they are
 
     def _best(self, place: int) -> tuple[Artifact, Comparison] | None:
-        """The candidate that the citation means: the one with the fewest differences, a paper before its notices."""
+        """The candidate that the citation means; None also where it may mean several."""
+        best = self._likeliest(place)
+        return best[0] if len(best) == 1 else None
+
+    def _likeliest(self, place: int) -> list[tuple[Artifact, Comparison]]:
+        """The works with the fewest differences, papers before their preprints and notices; one if its identifier
+        tells."""
         citation = self.citations[place]
         compared = [(one, compare(citation, one)) for one in self.candidates.get(place, ())]
         meant = [(one, comparison) for one, comparison in compared if is_meant(citation, comparison)]
-        return min(meant, key=lambda pair: (len(pair[1].differs), pair[0].is_notice), default=None)
+
+        def rank(pair: tuple[Artifact, Comparison]) -> tuple[int, bool, bool]:
+            return len(pair[1].differs), pair[0].is_notice, pair[0].is_preprint
+
+        meant.sort(key=rank)
+        if not meant or meant[0][1].agrees & _IDENTIFIERS:
+            return meant[:1]
+        rivals = [pair for pair in meant[1:] if rank(pair) == rank(meant[0]) and _is_another(pair[0], meant[0][0])]
+        return [meant[0], *rivals]
 
     def answer(self, place: int) -> CitationMatch:
         citation = self.citations[place]
@@ -259,6 +273,8 @@ class _Check:
         identified = [compare(citation, one).agrees & _IDENTIFIERS for one in self.candidates.get(place, ())]
         if any(identified):
             return "The identifier given belongs to another work."
+        if len(self._likeliest(place)) > 1:
+            return "Several works fit it; add the title with volume and page, or an identifier."
         if place in self.ambiguous:
             return "Journal, volume and page fit several works; add the title."
         said = citation.model_dump(exclude={"key", "text"}, exclude_none=True)
@@ -269,6 +285,13 @@ class _Check:
         if said.keys() & _IDENTIFIERS:
             return "No source has a record with the identifier given, and none agrees with the rest."
         return "No record agrees with it."
+
+
+def _is_another(one: CitationArtifact, other: CitationArtifact) -> bool:
+    """Whether two records are of different works: by PMID, else by DOI."""
+    pairs = [(getattr(one, name, None), getattr(other, name, None)) for name in ("pmid", "doi")]
+    stated = [mine == theirs for mine, theirs in pairs if mine and theirs]
+    return bool(stated) and not stated[0]
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
