@@ -59,7 +59,7 @@ def search_request(search: Search, *, offset: int, limit: int) -> Request:
     ]
     if search.start and search.end:
         params += [("datetype", "pdat"), ("mindate", search.start), ("maxdate", search.end)]
-    return eutils_request(NAME, "esearch.fcgi", params)
+    return eutils_request(NAME, "esearch.fcgi", params, max_age_s=A_DAY)
 
 
 def records_request(pmids: Sequence[str]) -> Request:
@@ -77,7 +77,7 @@ def look_up_request(asked: Sequence[Asked]) -> Request:
         ("retmode", "json"),
         ("retmax", str(_CANDIDATES * len(asked))),
     ]
-    return eutils_request(NAME, "esearch.fcgi", params)
+    return eutils_request(NAME, "esearch.fcgi", params, max_age_s=A_DAY)
 
 
 def spelling_request(query: str) -> Request:

@@ -15,6 +15,7 @@ from literature_agent.sources.pubmed.query import (
     plan_search,
     read_ids,
 )
+from literature_agent.transport import A_DAY
 
 
 def sent(search: Search, *, offset: int = 0, limit: int = 10) -> dict[str, str]:
@@ -33,6 +34,12 @@ def test_query_is_sent_untouched_with_an_explicit_order() -> None:
         "retmax": "10",
         "sort": "relevance",
     }
+
+
+def test_a_search_is_sent_anew_after_a_day() -> None:
+    """Ours: with `since_entry_date` the records of the last days are what is asked for."""
+    assert search_request(plan_search("x"), offset=0, limit=10).max_age_s == A_DAY
+    assert look_up_request([Asked("10.5555/x", "doi", "10.5555/x")]).max_age_s == A_DAY
 
 
 def test_dates_go_beside_the_query_as_publication_dates() -> None:
