@@ -97,7 +97,7 @@ async def convert_ids(transport: Transport, ids: Sequence[str]) -> tuple[Convert
     read: list[Ids | InvalidInputError] = []
     for text in ids:
         try:
-            read.append(ids_of(text))
+            read.append(_convertible(text))
         except InvalidInputError as refused:
             read.append(refused)
     client = PMCClient(transport)
@@ -129,6 +129,15 @@ async def convert_ids(transport: Transport, ids: Sequence[str]) -> tuple[Convert
         else:
             converted.append(ConvertedId(asked=text, status="not_in_pmc", **known))
     return tuple(converted)
+
+
+def _convertible(text: str) -> Ids:
+    ids = ids_of(text)
+    if not (ids.pmid or ids.pmcid or ids.doi):
+        raise InvalidInputError(
+            f"{quoted(text)} is not converted: the ID converter takes a PMID, PMCID or DOI.", reason="pmc_invalid_input"
+        )
+    return ids
 
 
 def _value(one: Ids | InvalidInputError, kind: IdType) -> str | None:

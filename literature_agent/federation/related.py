@@ -25,7 +25,7 @@ from literature_agent.artifacts import (
     PubMedArticle,
     RelatedRecord,
 )
-from literature_agent.errors import InvalidInputError, SourceError
+from literature_agent.errors import InvalidInputError, SourceError, counted
 from literature_agent.federation.ids import LONGEST_ID, Ids, ids_of_records
 from literature_agent.ids import identify, is_preprint_server_doi, strip_doi_version
 from literature_agent.registry import ArtifactRegistry, Reference
@@ -201,7 +201,7 @@ class _Finder:
             total=total,
             returned=len(read.artifacts),
             warnings=(*self.warnings, *_unread(read)),
-            notice=self._why_none() if not targets else None,
+            notice=self._why_none() if not targets and not self.errors else None,
             error=ErrorInfo.of(error) if error else None,
             trail=tuple(self.trail),
         )
@@ -319,7 +319,7 @@ class _Finder:
             total=len(artifacts) + read.missing,
             returned=len(artifacts[: self.limit]),
             warnings=(*self.warnings, *_unread(read)),
-            notice=None if found else self._why_none(),
+            notice=None if found or self.errors else self._why_none(),
             error=ErrorInfo.of(error) if error else None,
             trail=tuple(self.trail),
         )
@@ -469,4 +469,5 @@ def _links_of(records: Sequence[CitationArtifact]) -> tuple[tuple[RelatedRecord,
 def _unread(read: _Read) -> tuple[str, ...]:
     if not read.missing:
         return ()
-    return (f"{read.missing} related records could not be read{': ' + read.error.message if read.error else ''}.",)
+    said = counted(read.missing, "related record")
+    return (f"{said} could not be read{': ' + read.error.message if read.error else '.'}",)

@@ -68,6 +68,21 @@ async def test_every_identifier_gets_one_answer_in_its_place(desk: Desk, transpo
     assert desk.count("idtype=pmid") == desk.count("idtype=doi") == 1
 
 
+async def test_what_the_converter_cannot_take_is_not_said_to_be_absent_from_pmc(
+    desk: Desk, transport: Transport
+) -> None:
+    (one,) = await convert_ids(transport, ["PPR123"])
+    assert (one.status, desk.sent) == ("invalid", [])
+    assert one.error is not None
+    assert "PPR123" in one.error.message
+
+
+async def test_a_converter_that_lists_nothing_has_not_answered(desk: Desk, transport: Transport) -> None:
+    desk.answers("idconv", '{"status":"ok","records":[]}')
+    (one,) = await convert_ids(transport, ["90000301"])
+    assert one.status == "failed"
+
+
 async def test_no_identifiers_send_nothing(desk: Desk, transport: Transport) -> None:
     """K013."""
     assert await convert_ids(transport, []) == ()

@@ -116,7 +116,7 @@ async def test_none_beside_a_failure_is_partial(wire: Transport, sandbox: Sandbo
     result = await find_related(wire, "90000201", "cited_by")
     assert (result.status, result.artifacts) == ("partial", ())
     assert result.error is not None
-    assert result.error.reason == "europepmc_unreachable"
+    assert (result.error.reason, result.notice) == ("europepmc_unreachable", None)
 
 
 async def test_when_both_fail_it_is_an_error(wire: Transport, sandbox: SandboxServer) -> None:

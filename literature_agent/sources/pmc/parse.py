@@ -103,7 +103,7 @@ def read_conversions(answer: Answer, id_type: IdType, asked: Collection[str]) ->
             raise TransientAnswer("the ID converter answered with something that is no data", kind="invalid_response")
         raise source_error(NAME, "invalid_response", f"The ID converter answered HTTP {answer.status}.")
     records = data.get("records")
-    if answer.status != 200 or not isinstance(records, list):
+    if answer.status != 200 or not isinstance(records, list) or not records:
         raise TransientAnswer(
             f"the ID converter gave no records: {one_line(str(data.get('status', '')), 60)}", kind="invalid_response"
         )

@@ -75,7 +75,8 @@ async def test_an_article_without_text_says_why(
 
 async def test_identifiers_are_converted_in_batches_of_one_kind(desk: Desk, client: PMCClient) -> None:
     """K019: each once, in the form with the prefix; upstream takes 200 a call."""
-    desk.answers("idtype=pmcid", '{"status":"ok","records":[]}', kind="application/json")
+    none = '{"status":"ok","records":[{"status":"error","errmsg":"Identifier not found in PMC"}]}'
+    desk.answers("idtype=pmcid", none, kind="application/json")
     asked = [f"PMC9{number:07d}" for number in range(450)]
     found = await client.convert("pmcid", [*asked, asked[0]])
     assert found.not_in_pmc == tuple(asked)
