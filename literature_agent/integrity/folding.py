@@ -47,7 +47,7 @@ _SPECIAL = re.compile(
     re.X,
 )
 # Where none of these stands, the text is read as it is.
-_ANYTHING = re.compile(r"[^\x20-\x7e]|[&%\\*`<]|__|\ \ ")
+_ANYTHING = re.compile(r"[^\x20-\x7e]|[&%\\*`<~]|__|\ \ ")
 _VARIANTS = str.maketrans(
     {
         **dict.fromkeys("‐‑‒–—―−﹘⁃", "-"),
@@ -102,7 +102,9 @@ def fold(text: str) -> Folded:
     """`text` as the guard reads it, in linear time."""
     if not _ANYTHING.search(text):
         return Folded(text, (0,), ((0, len(text), True),))
-    folded = _rebuilt(text, ((found.start, found.end, TOKEN) for found in find_references(text)))
+    # A bare label with a wrong key is no token that a reader reads.
+    tokens = (found for found in find_references(text) if found.check_ok or not found.raw[0].isalpha())
+    folded = _rebuilt(text, ((found.start, found.end, TOKEN) for found in tokens))
     for _ in range(_ROUNDS):
         if not _ESCAPES.search(folded.text):
             break

@@ -153,3 +153,24 @@ def test_a_thousand_references_are_cut_in_one_pass(world: World) -> None:
     settled = settle(draft(f"It works {reference} {flood}."), world.desk, max_articles=20)
     assert settled.summary == f"It works {reference}."
     assert settled.integrity.unknown_references == 1_000
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("It helps artifact:link:cite~{key}.", "It helps {reference}."),
+        ("It helps (artifact:link:cite~{key}).", "It helps ({reference})."),
+        ("It helps cite~{key}, and memory improves.", "It helps {reference}, and memory improves."),
+        ("It helps [cite~{key}].", "It helps {reference}."),
+        ("It helps <<artifact:link:cite~{key}>>.", "It helps {reference}."),
+    ],
+)
+def test_a_reference_in_another_spelling_is_read_and_nothing_around_it_goes(
+    world: World, written: str, kept: str
+) -> None:
+    reference = world.show(paper(1))
+    text = written.format(key=reference[20:-1])
+    assert review(draft(text), world.desk) == ()
+    settled = settle(draft(text), world.desk, max_articles=5)
+    assert settled.summary == kept.format(reference=reference)
+    assert settled.integrity == IntegrityReport()
