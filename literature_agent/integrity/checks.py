@@ -146,7 +146,11 @@ def _review_gap(name: str, gap: DraftGap, desk: Desk) -> Iterator[Problem]:
     if gap.basis == "null_search":
         for search_id in gap.searches:
             if (why := objection(search_id, gap.description, desk)) is not None:
-                yield Problem(f"{name}.searches", search_id[:160], f"{why}; leave it out, else `not_searched`.")
+                yield Problem(
+                    f"{name}.searches",
+                    search_id[:160],
+                    f"{why}. Mend that or leave the id out; a gap without one is `not_searched`.",
+                )
         if not gap.searches:
             fix = "give the ids of the searches that found nothing; else `not_searched`."
             yield Problem(f"{name}.basis", gap.basis, fix)

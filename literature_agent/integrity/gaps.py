@@ -11,7 +11,8 @@ from literature_agent.ledger import LedgerEntry, SearchRecord
 from literature_agent.registry import find_references, remove_references
 
 SHARED_WORDS = 2
-"""Content words that query and description must have in common, where they share no MeSH term."""
+"""Content words that query and description must have in common, where they share no MeSH term; all of a shorter
+query."""
 
 _NO_CONTENT = words(
     """
@@ -150,10 +151,11 @@ def _off_topic(record: SearchRecord, description: str) -> str | None:
             return None
     asked = {_stem(word) for word in _words(_TAG.sub(" ", _FIELD.sub(" ", record.query)))}
     shared = sum(any(_same(word, other) for other in about) for word in asked)
-    if shared >= SHARED_WORDS:
+    # A query of one word asked for all that holds this word.
+    if asked and shared >= min(SHARED_WORDS, len(asked)):
         return None
     query = " ".join(record.query.split())[:160]
-    return f"name in the description what was searched for, in the words of its query ({query})"
+    return f"the description does not name what was searched for, in the words of its query ({query})"
 
 
 def _mesh_terms(record: SearchRecord) -> Iterator[str]:
