@@ -78,7 +78,7 @@ class ProviderModel(WrapperModel):
 
     Clients raise errors of their own (httpx, sockets, a provider's package), and a run ends in an answer all the same.
     Only the name of the error's class is told: its text may repeat a key. What our own code raises around a request
-    passes by here, so that a fault of ours is seen.
+    passes by here, so that a fault of ours is seen. The sub-agent asks for no stream, below a streaming parent neither.
     """
 
     async def request(

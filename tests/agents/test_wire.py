@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls, FunctionModel
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
@@ -291,3 +293,25 @@ async def test_what_goes_wrong_below_a_streaming_parent_is_a_partial_answer_for_
     output, _ = await stream_from_a_parent(endpoint, settings, ASK, search, then)
     assert output.startswith("Status: partial")
     assert said in output
+
+
+async def test_what_a_provider_raises_below_a_parent_that_streams_its_output_is_a_partial_answer(
+    settings: Settings,
+) -> None:
+    """The sub-agent asks for no stream, so that one guard around its requests is enough."""
+
+    def asked(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        raise ZeroDivisionError("the key is sk-synthetic")
+
+    async def streamed_parent(messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[str | DeltaToolCalls]:
+        if len(messages) == 1:
+            yield {0: DeltaToolCall("literature_aggregator", json.dumps({"question": QUESTION}))}
+        else:
+            yield str(getattr(messages[-1].parts[0], "content", None))
+
+    model = FunctionModel(asked, stream_function=streamed_parent)
+    parent = Agent(model, toolsets=[LiteratureAggregator(settings=settings).as_toolset()])
+    async with parent.run_stream("Ask.") as stream:
+        output = await stream.get_output()
+    assert "The model did not finish: its provider failed (ZeroDivisionError)." in output
+    assert "sk-synthetic" not in output
