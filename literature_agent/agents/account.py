@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-# How much more the next request of a history may cost than the largest before it.
-_GROWTH = 1.2
+GROWTH = 1.2
+"""How much more the next request of a history may cost than the largest before it."""
 _MEASURED = ("total_tokens", "input_tokens", "output_tokens", "cost")
 _NAMES = {
     "total_tokens": "tokens",
@@ -125,7 +125,7 @@ class Account:
         with self._lock:
             for each in self._purses:
                 self._look_at(each)
-            growth = _GROWTH if purse.usage.requests else 1.0
+            growth = GROWTH if purse.usage.requests else 1.0
             under_way = [each for each in self._purses if each is not purse and each.is_waiting]
             for name, limit in (
                 ("total_tokens", limits.total_tokens_limit),
@@ -137,9 +137,9 @@ class Account:
                     continue
                 largest = self._largest[name]
                 spent = sum(_measure(usage, name) for usage in (self._usage, *(each.usage for each in self._purses)))
-                promised = largest * sum(_GROWTH if each.usage.requests else 1.0 for each in under_way)
+                promised = largest * sum(GROWTH if each.usage.requests else 1.0 for each in under_way)
                 # Kept: the parent's own ending, and the closing turn of each child that could go on instead.
-                kept = _GROWTH * largest * (1 if closing or not purse.usage.requests else 1 + len(self._purses))
+                kept = GROWTH * largest * (1 if closing or not purse.usage.requests else 1 + len(self._purses))
                 if spent + promised + growth * largest + kept > float(limit):
                     return f"The limit of {limit:,} {_NAMES[name]} of the agent that asked was near."
             purse.asked_after = purse.usage.requests

@@ -338,10 +338,11 @@ class LiteratureAggregator:
             request = read_request(request, {})
         except InvalidInputError as refused:
             raise ModelRetry(told(refused)) from None
+        calls = max(1, len(_calls_of_turn(ctx)))
         if is_durable(ctx):
-            return await answer_durable_parent(self, ctx, request, registry, budget or self.budget)
+            return await answer_durable_parent(self, ctx, request, registry, budget or self.budget, calls)
         usage = ctx.usage
-        purse = ACCOUNTS_OF_THIS_PROCESS.open(usage, ctx.usage_limits or UsageLimits(), len(_calls_of_turn(ctx)))
+        purse = ACCOUNTS_OF_THIS_PROCESS.open(usage, ctx.usage_limits or UsageLimits(), calls)
         if purse is None:
             raise ToolFailed("The limit of model requests leaves none for a literature search: answer without it.")
         try:

@@ -11,9 +11,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai import RunContext, ToolFailed
-from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.usage import RunUsage, UsageLimits
 
+from literature_agent.agents.account import GROWTH
 from literature_agent.errors import ConfigurationError
 from literature_agent.outputs import AggregationRequest, Budget, LiteratureAggregationOutput
 from literature_agent.registry import ArtifactRegistry
@@ -41,8 +41,11 @@ async def answer_durable_parent(
     request: AggregationRequest,
     registry: ArtifactRegistry | None,
     budget: Budget,
+    calls: int,
 ) -> LiteratureAggregationOutput:
     """Answer in a child workflow; its usage is added to the parent's when it returns.
+
+    `calls`: tool calls of the parent's turn, this one among them.
 
     Raises:
         ConfigurationError: the aggregator was built without an engine or without a model of its own.
@@ -57,9 +60,9 @@ async def answer_durable_parent(
             "Inside a durable agent the LiteratureAggregator can't use the model of the agent that asks.",
             recovery="Give it a model when it is built: LiteratureAggregator(model, durability=...).",
         )
-    share = _share(ctx, budget)
+    share = _share(ctx, budget, calls)
     if share is None:
-        raise ToolFailed("The limit of model requests leaves none for a literature search: answer without it.")
+        raise ToolFailed("The limits of this run leave nothing for a literature search: answer without it.")
     call_id = ctx.tool_call_id or f"{ctx.tool_name}-{ctx.run_step}"
     before, mine = aggregator.last_children.get(ctx.run_id), asyncio.Event()
     aggregator.last_children[ctx.run_id] = mine
@@ -79,20 +82,22 @@ async def answer_durable_parent(
             del aggregator.last_children[ctx.run_id]
 
 
-def _share(ctx: RunContext[Any], budget: Budget) -> Budget | None:
-    """An even share of what the parent has left, for each call of this tool in this turn; None if it leaves nothing."""
+def _share(ctx: RunContext[Any], budget: Budget, calls: int) -> Budget | None:
+    """An even share of what the parent has left, for each call of its turn; None if it leaves nothing.
+
+    Every tool of the turn counts: another may be an aggregator too, whatever it is called there. What a response costs
+    is known afterwards only: the parent keeps as much as one of its own, and a child needs room for two.
+    """
     limits, used = ctx.usage_limits or UsageLimits(), ctx.usage
-    calls = _calls_in_this_turn(ctx)
+    a_response = GROWTH / max(1, used.requests)
     share: dict[str, Any] = {}
 
-    def bind(name: str, left: float | None, least: float) -> bool:
-        if left is None:
-            return True
+    def bind(name: str, left: float, least: float) -> bool:
         each = left / calls
-        own = getattr(budget, name)
-        each = each if own is None else min(own, each)
-        share[name] = int(each) if isinstance(least, int) else float(each)
-        return each >= least
+        bounds = (each, share.get(name), getattr(budget, name))
+        lowest = min(bound for bound in bounds if bound is not None)
+        share[name] = lowest if name == "max_cost_usd" else int(lowest)
+        return each > 0 and each >= least
 
     if limits.request_limit is not None:
         # The parent keeps one request to go on, and where there is room one more for its closing turn.
@@ -101,30 +106,30 @@ def _share(ctx: RunContext[Any], budget: Budget) -> Budget | None:
             return None
     if limits.tool_calls_limit is not None:
         # The calls of this turn count themselves.
-        share["max_tool_calls"] = max(0, int((limits.tool_calls_limit - used.tool_calls - calls) / calls))
-        if budget.max_tool_calls is not None:
-            share["max_tool_calls"] = min(share["max_tool_calls"], budget.max_tool_calls)
-    if limits.total_tokens_limit is not None and not bind(
-        "max_tokens", limits.total_tokens_limit - used.total_tokens, 1
+        bind("max_tool_calls", max(0, limits.tool_calls_limit - used.tool_calls - calls), 0)
+    for limit, spent in (
+        (limits.total_tokens_limit, used.total_tokens),
+        (limits.input_tokens_limit, used.input_tokens),
+        (limits.output_tokens_limit, used.output_tokens),
     ):
-        return None
-    if limits.cost_limit is not None and not bind(
-        "max_cost_usd", float(limits.cost_limit - (used.cost or Decimal(0))), 0.0
-    ):
-        return None
+        if limit is None:
+            continue
+        # A budget knows the sum of both kinds: what that was for each of this kind so far.
+        ratio = used.total_tokens / spent if spent else 1.0
+        left = limit - spent - a_response * spent
+        if not bind("max_tokens", left * ratio, 2 * a_response * used.total_tokens):
+            return None
+    if limits.cost_limit is not None:
+        cost = float(used.cost or 0)
+        left = float(limits.cost_limit) - cost - a_response * cost
+        if not bind("max_cost_usd", left, 2 * a_response * cost):
+            return None
     seconds = ctx.remaining_time()
     if seconds is not None:
         # Side by side they share the same time.
         seconds *= _SHARE_OF_PARENTS_TIME
         share["deadline_s"] = max(0.01, min(budget.deadline_s or seconds, seconds))
     return budget.model_copy(update=share)
-
-
-def _calls_in_this_turn(ctx: RunContext[Any]) -> int:
-    for message in reversed(ctx.messages):
-        if isinstance(message, ModelResponse):
-            return max(1, sum(isinstance(p, ToolCallPart) and p.tool_name == ctx.tool_name for p in message.parts))
-    return 1
 
 
 def _usage_of(output: LiteratureAggregationOutput) -> RunUsage:

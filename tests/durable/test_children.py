@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from pydantic_ai.durable_exec.dbos import DBOSDurability
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models import Model
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from pydantic_ai.usage import UsageLimits
+from pydantic_ai.usage import RequestUsage, RunUsage, UsageLimits
 
 from literature_agent import LiteratureAggregator
 from literature_agent.durable import DurableRuns, open_engine
@@ -26,7 +27,8 @@ from literature_agent.durable.book import open_book
 from literature_agent.durable.worker import working
 from literature_agent.errors import ConfigurationError
 from literature_agent.settings import Settings
-from tests.durable.conftest import short_reply
+from literature_agent.testing import Calls, Seen, scripted_model
+from tests.durable.conftest import QUESTION, short_reply
 
 TOPICS = ("dementia", "falls", "vision")
 WAIT_S = 60
@@ -143,3 +145,66 @@ async def test_a_durable_agent_refuses_a_tool_that_would_lose_its_work(
         pytest.raises(ConfigurationError, match=said),
     ):
         await started[0]("Ask about metformin.")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        UsageLimits(request_limit=14),
+        UsageLimits(tool_calls_limit=14),
+        UsageLimits(request_limit=None, total_tokens_limit=3000),
+        UsageLimits(request_limit=None, input_tokens_limit=2600),
+        UsageLimits(request_limit=None, output_tokens_limit=260),
+        UsageLimits(request_limit=None, cost_limit=Decimal("0.30")),
+    ],
+    ids=["requests", "tool calls", "tokens", "input tokens", "output tokens", "cost"],
+)
+async def test_children_of_two_aggregators_side_by_side_stay_in_their_parents_limits(
+    limits: UsageLimits, at: Callable[[str | None], Settings]
+) -> None:
+    """K086: each kind of limit, also where a toolset has given the tools other names."""
+    usage = RequestUsage(input_tokens=100, output_tokens=10, cost=Decimal("0.01"))
+    heard: list[str] = []
+    spent: list[RunUsage] = []
+
+    def searches(seen: Seen) -> Calls:
+        return [("search_pubmed", {"query": f"metformin {len(seen.texts)}"})]
+
+    def answer(seen: Seen) -> Calls:
+        heard.extend(seen.texts[1:])
+        return "done"
+
+    calls: Calls = [(name, {"question": f"{QUESTION} ({name})"}) for name in ("a_papers", "b_more", "more")]
+
+    def register(runs: DurableRuns) -> Any:
+        def aggregator(name: str) -> LiteratureAggregator:
+            model = scripted_model(searches, name=name, usage=usage)
+            return LiteratureAggregator(model, settings=runs.settings, sources=["pubmed"], durability=runs)
+
+        papers, more = aggregator("one"), aggregator("two")
+        agent = Agent(
+            scripted_model(calls, answer, usage=usage),
+            name="parent",
+            tools=[more.as_tool(name="more")],
+            toolsets=[papers.as_toolset(name="papers").prefixed("a"), more.as_toolset(name="more").prefixed("b")],
+            capabilities=[DBOSDurability()],
+        )
+
+        @DBOS.workflow(name="parent")
+        async def parent() -> str:
+            result = await agent.run("Ask.", usage_limits=limits)
+            spent.append(result.usage)
+            return result.output
+
+        return parent
+
+    started: list[Any] = []
+    with open_engine(at(None), register=lambda runs: started.append(register(runs))):
+        assert await started[0]() == "done"
+    (used,) = spent
+    limits.check_tokens(used)
+    limits.check_cost(used)
+    assert used.requests <= (limits.request_limit or used.requests)
+    assert used.tool_calls <= (limits.tool_calls_limit or used.tool_calls)
+    assert len(heard) == len(calls)
+    assert all("Status: partial" in text and "«" in text for text in heard)
