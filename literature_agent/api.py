@@ -146,7 +146,7 @@ async def search(
     }
     if source.strip().lower() == ALL:
         return await _search_all(query, max_results, {**common, **own, "page": page}, registry, used)
-    registration = find_source(source, used)
+    registration = find_source(source, used, is_search=True)
     filters = _filters(registration, {**common, **own})
     async with Transport(used) as transport:
         tools = registration.build(transport)

@@ -122,8 +122,16 @@ def _usage_error(screen: Screen, refused: TyperException) -> int:
     message += _meant(message)
     if message.startswith("Usage:"):
         message = "No command given."
-    screen.error(InvalidInputError(message, recovery=f"See `{command} --help`."))
+    screen.error(InvalidInputError(message, recovery=_next_step(message, command)))
     return USAGE
+
+
+def _next_step(message: str, command: str) -> str:
+    verb = command.rpartition(" ")[2]
+    if verb in ("search", "fetch") and message.startswith("No such option: --source"):
+        part = "; a part of Europe PMC is named in the query, as SRC:PPR" if verb == "search" else ""
+        return f"The source is the first word after `{verb}`{part}."
+    return f"See `{command} --help`."
 
 
 # How pydantic, which reads the values for typer, says what a value should be, and how a person does.

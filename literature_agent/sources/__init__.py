@@ -29,8 +29,8 @@ ALL = "all"
 """Name under which a search asks every source at once."""
 
 
-def find_source(name: str, settings: Settings) -> Source:
-    """The source called `name`.
+def find_source(name: str, settings: Settings, *, is_search: bool = False) -> Source:
+    """The source called `name`; for a search the message of an error names `all` too.
 
     Raises:
         InvalidInputError: there is none; the message lists them.
@@ -43,10 +43,15 @@ def find_source(name: str, settings: Settings) -> Source:
                 raise source_error(source.name, "disabled", f"{source.label} is switched off in the settings.")
             return source
     names = [source.name for source in SOURCES]
+    if wanted == ALL:
+        raise InvalidInputError(
+            f"`{ALL}` is no source by itself: it asks every one at once, in a search alone.",
+            recovery=f"Name the source: {', '.join(names)}.",
+        )
     near = difflib.get_close_matches(str(wanted), names, n=1)
     raise InvalidInputError(
         f"Unknown source {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""),
-        recovery=f"Use one of: {', '.join(names)}; `{ALL}` searches them all at once.",
+        recovery=f"Use one of: {', '.join(names)}" + (f"; or `{ALL}`, which asks them all." if is_search else "."),
     )
 
 

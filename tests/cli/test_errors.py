@@ -71,7 +71,8 @@ BAD_INPUT = [
     (("search", "clinicaltrials", "x", "--languages", "eng"), "has no filter 'languages'"),
     (("search",), "Missing argument 'source'"),
     (("fetch", "pubmd", "1"), "Did you mean 'pubmed'?"),
-    (("fetch", "all", "1"), "Unknown source 'all'"),
+    (("fetch", "all", "1"), "`all` is no source by itself: it asks every one at once, in a search alone."),
+    (("run", "x", "--sources", "all"), "`all` is no source by itself"),
     (("cite",), "Nothing to cite."),
     (("sandbox", "--corpus", __file__), "is a file, not a folder."),
     (("search", "biorxiv", "x"), "`date_from` and `date_to` are missing."),
@@ -139,6 +140,21 @@ def test_what_the_system_refuses_is_said_in_words(cli: Run, server: SandboxServe
         assert (done.code, done.out) == (2, "")
         assert said in done.err
         assert "Errno" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("fetch", "nosuch", "1"), "Use one of: pubmed, europepmc, biorxiv, medrxiv, clinicaltrials."),
+        (("search", "nosuch", "x"), "medrxiv, clinicaltrials; or `all`, which asks them all."),
+        (("search", "europepmc", "x", "--sources", "PPR"), "word after `search`; a part of Europe PMC is named in the"),
+        (("fetch", "pubmed", "1", "--source", "x"), "The source is the first word after `fetch`."),
+        (("search", "biorxiv", "x"), "or search europepmc with SRC:PPR in the query."),
+    ],
+)
+def test_the_next_step_fits_the_command(cli: Run, arguments: tuple[str, ...], said: str) -> None:
+    assert said in cli(*arguments).err
+    assert said in cli(*arguments, "--json").document["error"]["recovery"]
 
 
 def test_json_and_jsonl_at_once_are_refused(cli: Run) -> None:
