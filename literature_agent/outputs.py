@@ -7,11 +7,13 @@ code, from records that this run has shown to the model.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from datetime import datetime
 from typing import Annotated, Any, Literal, Self, TypeAlias, TypedDict, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic_core import from_json
 
 from literature_agent.artifacts import Artifact, Quote, Record
 from literature_agent.errors import split_names
@@ -100,6 +102,18 @@ class Budget(Record):
 
 class Draft(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _lists_in_other_forms(cls, value: Any, about: ValidationInfo) -> Any:
+        """Models send null, or a list as JSON text, where a list is wanted (K093, K102)."""
+        field = cls.model_fields[about.field_name or ""]
+        if field.default_factory is not list:
+            return value
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = from_json(value)
+        return [] if value is None else value
 
 
 class DraftArticle(Draft):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -174,3 +175,20 @@ async def test_a_disguised_leak_reaches_no_field_of_prose(leak: str, settings: S
     assert leak not in "\n".join(prose)
     assert "Metformin works" in output.summary
     assert output.integrity.leaks_cut >= 4
+
+
+@pytest.mark.parametrize("empty", [None, "null", "[]", []])
+async def test_lists_that_come_as_json_text_or_null_are_read(empty: object, settings: Settings) -> None:
+    """K093: the answer is not lost for the form of its lists."""
+    search: Calls = [("search_pubmed", {"query": METFORMIN})]
+
+    def text(seen: Seen) -> Calls:
+        article = {"reference": seen.references[0], "reason": "It bears on it.", "quotes": empty}
+        theme = {"name": "Decline", "description": f"It slows {seen.references[0]}.", "references": empty}
+        given = {"relevant_articles": json.dumps([article]), "key_themes": [theme], "research_gaps": empty}
+        return [("submit_answer", {"summary": f"It slows {seen.references[0]}.", **given})]
+
+    output = await LiteratureAggregator(scripted_model(search, text), settings=settings).run("Does metformin help?")
+    assert (output.status, output.usage.requests) == ("complete", 2)
+    assert [article.relevance for article in output.relevant_articles] == ["It bears on it."]
+    assert [theme.name for theme in output.key_themes] == ["Decline"]
