@@ -501,6 +501,8 @@ class LiteratureAggregator:
             ending = Ending("model", f"The model did not finish: its provider answered {refused.status_code}.")
         except (AgentRunError, UserError) as broken:
             said = without_keys(_first_sentence(broken.message), run.settings)
+            if said.startswith("Exceeded maximum output retries"):
+                said = "it submitted no answer that could be read, also when asked again."
             ending = Ending("model", f"The model did not finish: {said}")
         except asyncio.CancelledError:
             # The caller keeps the registry: what has come of the calls under way is held there.

@@ -48,7 +48,8 @@ def _cleaned_part(part: ModelResponsePart) -> ModelResponsePart:
 
 def _clean_value(value: Any) -> Any:
     if isinstance(value, str):
-        return without_thoughts(value)
+        # Half of a character outside the basic plane can be sent nowhere.
+        return without_thoughts(value).encode("utf-8", "ignore").decode("utf-8")
     if isinstance(value, list):
         return [_clean_value(item) for item in value]
     if isinstance(value, dict):

@@ -13,6 +13,7 @@ import pytest
 from pydantic_ai import Agent, CancellationToken
 from pydantic_ai.exceptions import FallbackExceptionGroup, ModelHTTPError
 from pydantic_ai.models import Model
+from pydantic_ai.usage import RequestUsage
 
 from literature_agent import (
     AggregationRequest,
@@ -563,3 +564,18 @@ async def test_a_cancelled_model_request_cancels_the_run(settings: Settings) -> 
 
     with pytest.raises(asyncio.CancelledError):
         await run(scripted_model(SEARCH, cut), settings)
+
+
+async def test_a_model_that_submits_nothing_readable_is_told_in_plain_words(settings: Settings) -> None:
+    output = await run(scripted_model(SEARCH, "I think it helps."), settings)
+    assert output.status == "partial"
+    assert output.limitations[0] == (
+        "The model did not finish: it submitted no answer that could be read, also when asked again."
+    )
+
+
+async def test_half_a_character_in_a_query_ends_no_run(settings: Settings) -> None:
+    half: Calls = [("search_pubmed", {"query": "metformin \ud83d", "max_results": 5})]
+    usage = RequestUsage(input_tokens=1, output_tokens=1)
+    output = await run(scripted_model(half, cite_first, usage=usage), settings)
+    assert (output.status, output.search_log[0].query) == ("complete", "metformin ")
