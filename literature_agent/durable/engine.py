@@ -168,7 +168,7 @@ def probe(address: str) -> None:
     if url.get_backend_name() == "sqlite":
         file = Path(url.database or "")
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with sqlite3.connect(file) as connection:
                 # Kept in the file: readers do not wait for writers, and a commit is one write.
                 connection.execute("PRAGMA journal_mode=WAL")

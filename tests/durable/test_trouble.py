@@ -23,7 +23,7 @@ from evals.postgres import running_postgres
 from literature_agent.durable import DatabaseError, open_engine
 from literature_agent.durable.batch import Batch
 from literature_agent.durable.book import open_book
-from literature_agent.durable.engine import VERSION, engine_of
+from literature_agent.durable.engine import VERSION, engine_of, probe
 from literature_agent.durable.runs import MAX_RECOVERIES
 from literature_agent.durable.single import resume
 from literature_agent.durable.tables import Results, read_questions
@@ -35,6 +35,12 @@ from literature_agent.settings import Settings
 from tests.durable.conftest import QUESTION, Counting, short_reply
 
 REQUEST = AggregationRequest(question=QUESTION, sources=("pubmed",))
+
+
+def test_a_folder_that_durable_runs_make_is_for_this_user_alone(tmp_path: Path) -> None:
+    """By default it is that of the stored answers."""
+    probe(f"sqlite:///{tmp_path}/new/runs.sqlite")
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_database_that_is_down_at_the_start_is_named_without_its_password(settings: Settings, tmp_path: Path) -> None:
