@@ -306,6 +306,8 @@ def test_adjacent_citations_are_parted_by_a_comma(body: str, expected: str) -> N
         ("<p>see <table-wrap><table><tr><td>1</td></tr></table></table-wrap>.</p>", "see."),
         ("<p>see <fig><caption><p>cap</p></caption></fig>here</p>", "see here"),
         ("<list><list-item><label>(i)</label><p>a</p><p>b</p></list-item></list>", "(i) a\nb"),
+        ("<list><list-item><disp-formula><label>(2)</label><tex-math>b</tex-math></disp-formula></list-item></list>",
+         "- (2) b"),
         ("<list list-type='alpha-lower'>" + "<list-item><p>x</p></list-item>" * 2 + "</list>", "a. x\nb. x"),
         ("<list list-type='roman-upper'>" + "<list-item><p>x</p></list-item>" * 2 + "</list>", "I. x\nII. x"),
         ("<list list-type='simple'><list-item><p>a</p></list-item></list>", "a"),
@@ -405,6 +407,18 @@ def test_of_alternatives_the_table_is_taken_not_its_image() -> None:
 
 def test_blocks_in_a_cell_are_parted() -> None:
     assert table("<table><tr><td><p>a</p><p>b</p></td><td>c<break/>d</td></tr></table>")[1] == (("a b", "c d"),)
+
+
+@pytest.mark.parametrize("tag", ["table-wrap", "sec"])
+def test_a_note_in_a_cell_is_a_footnote_of_the_table(tag: str) -> None:
+    cells = (
+        "<table><tr><th>A<fn><label>a</label><p>Of 9.</p></fn></th></tr>"
+        "<tr><td>5<fn><p>Lost.</p></fn></td></tr></table>"
+    )
+    foot = "<table-wrap-foot><fn><p>Below.</p></fn></table-wrap-foot>" if tag == "table-wrap" else ""
+    (found,) = article(f"<{tag}>{cells}{foot}</{tag}>").tables
+    assert (found.header, found.rows) == (("A",), (("5",),))
+    assert found.footnotes == ("a Of 9.", "Lost.", *(["Below."] if foot else []))
 
 
 def test_two_parts_of_one_table_are_one_table_if_they_have_the_same_columns() -> None:

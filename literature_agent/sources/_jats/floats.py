@@ -45,7 +45,7 @@ def _tables(scope: etree._Element) -> Iterator[Table]:
             yield from _wrapped(node)
         elif next(node.iterancestors("table-wrap", "table", "array"), None) is None:
             grid = _grid(node)
-            yield Table(header=grid.header, rows=grid.rows)
+            yield Table(header=grid.header, rows=grid.rows, footnotes=_footnotes(node))
 
 
 def _wrapped(wrap: etree._Element) -> Iterator[Table]:
@@ -76,8 +76,13 @@ def _outermost(wrap: etree._Element) -> Iterator[etree._Element]:
             yield from _outermost(node)
 
 
+_CELLS = ("td", "th", "entry")
+_NOTES = frozenset({"fn"})
+
+
 def _footnotes(wrap: etree._Element) -> tuple[str, ...]:
-    found = []
+    """Notes in the cells, then those below the table."""
+    found = [line_of(note) for note in wrap.iter("fn") if next(note.iterancestors(*_CELLS), None) is not None]
     for foot in children(wrap, "table-wrap-foot"):
         for node in foot:
             if node.tag == "fn-group":
@@ -140,7 +145,7 @@ def _grid(node: etree._Element) -> _Grid:
 def _rows(part: etree._Element) -> list[Row]:
     return [
         [
-            _Cell(line_of(cell), None, _span(cell, "colspan"), _span(cell, "rowspan"), cell.tag == "th")
+            _Cell(line_of(cell, skip=_NOTES), None, _span(cell, "colspan"), _span(cell, "rowspan"), cell.tag == "th")
             for cell in row
             if cell.tag in ("td", "th")
         ]
@@ -243,4 +248,4 @@ class _Columns:
         across = last - first + 1 if first is not None and last is not None and last >= first else 1
         more = entry.get("morerows", "0")
         down = int(more) + 1 if more.isascii() and more.isdigit() and len(more) < 7 else 1
-        return _Cell(line_of(entry), first, across, down, is_heading)
+        return _Cell(line_of(entry, skip=_NOTES), first, across, down, is_heading)

@@ -185,8 +185,12 @@ class Writer:
                 continue
             number += 1
             label = line_of(child(part, "label"))
-            item = Writer(self._skip | {"label"})
-            item.inside(part)
+            item = Writer(self._skip)
+            item.say(part.text)
+            for inner in part:
+                if inner.tag != "label":
+                    item.node(inner)
+                item.say(inner.tail)
             item.flush()
             mark = label or _mark(kind, number)
             for place, block in enumerate(item.blocks):

@@ -27,7 +27,7 @@ LONGEST_ADDRESS = 8000
 _SORT_FIELDS = frozenset({"P_PDATE_D", "CITED", "AUTH_FIRST", "PUB_YEAR", "FIRST_IDATE_D"})
 _PLAIN_SORTS = {"relevance": "", "date": "P_PDATE_D desc", "pub_date": "P_PDATE_D desc"}
 _RANGE_WITHOUT_COLON = re.compile(r"\b([A-Z][A-Z_]{2,40})\s?(\[[^\[\]]{0,60}\bTO\b[^\[\]]{0,60}\])")
-_PUBMED_TAG = re.compile(r"(?<!:)\[[A-Za-z][A-Za-z /:]{0,40}\]")
+_PUBMED_TAG = re.compile(r"(?<!:)\[[A-Za-z][A-Za-z /:]{0,40}\](?!\w)")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
