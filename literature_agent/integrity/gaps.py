@@ -60,6 +60,15 @@ _NARROW_FIELD = re.compile(
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _DATE_FILTERS = ("date_from", "date_to", "since_entry_date")
+# Filters that hold words of the subject.
+_SUBJECT_FILTERS = ("condition", "intervention", "term")
+# What a description says that states such a filter; none: a word of its value.
+_STATED_BY = {
+    "overall_status": "",
+    "category": "",
+    "phases": r"\bphases?\b",
+    "sources": r"\bpreprints?\b|\bpatents?\b|\bagricola\b",
+}
 _SPELLING = re.compile(r"\bspelling|\bsuggest|\bdid you mean", re.I)
 
 
@@ -103,6 +112,14 @@ def _unstated(record: SearchRecord, description: str) -> Iterator[str]:
     stems = {_stem(word) for word in _words(description)}
     for name in _DATE_FILTERS:
         if (value := record.filters.get(name)) and not set(_YEAR.findall(value)) <= said:
+            yield f"the search was limited by {name}={value}, which the description does not say"
+    for name, said_by in _STATED_BY.items():
+        value = record.filters.get(name, "")
+        # Europe PMC over PubMed's papers too is the whole of it.
+        if not value or (name == "sources" and "MED" in value):
+            continue
+        stated = re.search(said_by, description, re.I) if said_by else any(_stem(w) in stems for w in _words(value))
+        if not stated:
             yield f"the search was limited by {name}={value}, which the description does not say"
     if _DATED.search(record.query):
         years = set(_YEAR.findall(record.query))
@@ -149,12 +166,13 @@ def _off_topic(record: SearchRecord, description: str) -> str | None:
         named = [_stem(word) for word in _words(term)]
         if named and all(any(_same(word, other) for other in about) for word in named):
             return None
-    asked = {_stem(word) for word in _words(_TAG.sub(" ", _FIELD.sub(" ", record.query)))}
+    sent = "; ".join([record.query, *(record.filters[name] for name in _SUBJECT_FILTERS if name in record.filters)])
+    asked = {_stem(word) for word in _words(_TAG.sub(" ", _FIELD.sub(" ", sent)))}
     shared = sum(any(_same(word, other) for other in about) for word in asked)
     # A query of one word asked for all that holds this word.
     if asked and shared >= min(SHARED_WORDS, len(asked)):
         return None
-    query = " ".join(record.query.split())[:160]
+    query = " ".join(sent.split())[:160]
     return f"the description does not name what was searched for, in the words of its query ({query})"
 
 

@@ -34,6 +34,10 @@ def test_an_answered_search_with_nothing_found_carries_a_gap(world: World) -> No
         (empty(applied_filters={"date_from": "2020"}), "date_from"),
         (empty(applied_filters={"publication_types": "Randomized Controlled Trial"}), "type"),
         (empty(applied_filters={"languages": "fre"}), "language"),
+        (empty(applied_filters={"overall_status": "RECRUITING"}), "overall_status"),
+        (empty(applied_filters={"phases": "PHASE3"}), "phases"),
+        (empty(applied_filters={"category": "neuroscience"}), "category"),
+        (empty(applied_filters={"sources": "PMC, PPR"}), "sources"),
     ],
 )
 def test_a_search_that_shows_nothing_carries_no_gap(result: SearchResult | None, word: str, world: World) -> None:
@@ -52,6 +56,10 @@ def test_a_search_that_shows_nothing_carries_no_gap(result: SearchResult | None,
             "No randomised trial of metformin and cognition in adolescents was found.",
         ),
         ({"languages": "eng"}, "No English paper on metformin and cognition in adolescents was found."),
+        ({"overall_status": "RECRUITING"}, "No recruiting trial of metformin and cognition in adolescents was found."),
+        ({"phases": "PHASE3"}, "No phase 3 trial of metformin and cognition in adolescents was found."),
+        ({"sources": "PPR"}, "No preprint on metformin and cognition in adolescents was found."),
+        ({"sources": "MED, PMC, PPR"}, SAID),
     ],
 )
 def test_a_limit_that_the_description_states_is_no_objection(filters: dict[str, str], said: str, world: World) -> None:
@@ -98,6 +106,19 @@ def test_a_limit_that_the_description_states_is_no_objection(filters: dict[str, 
 def test_the_query_must_have_asked_for_what_is_said(query: str, said: str, carried: bool, world: World) -> None:
     """Two content words, the one asked, or a MeSH term in common; limits within the query count as filters do."""
     assert (objection(world.search(query, empty()), said, world.desk) is None) is carried
+
+
+@pytest.mark.parametrize(
+    ("query", "filters", "carried"),
+    [
+        ("", {"condition": "cognition", "intervention": "metformin"}, True),
+        ("adolescents", {"intervention": "metformin"}, True),
+        ("", {"condition": "quasar", "intervention": "xylophone"}, False),
+    ],
+)
+def test_words_in_filters_were_asked_for_too(query: str, filters: dict[str, str], carried: bool, world: World) -> None:
+    """ClinicalTrials.gov's guide tells models to put disease and drug there."""
+    assert (objection(world.search(query, empty(applied_filters=filters)), SAID, world.desk) is None) is carried
 
 
 def test_an_unfounded_gap_is_repaired_else_not_searched(world: World) -> None:
