@@ -454,6 +454,20 @@ _CALLED_AFTER = re.compile(
     r"|thesis|theory|interpretation|position|advice|answer|case|reading)\b)"
     r"|-[A-Z]|\sis\san?\s(?:town|city|village|region|province|river|place)\b"
 )
+# Right behind a name these say that it is the thing's own, whatever stands before it: `by Cox regression`.
+_ITS_OWN_NAME = re.compile(
+    r"(?:-[A-Z]\w+){0,2}\s(?:scales?|scores?|tests?|ind(?:ex|ices)|criteri(?:a|on)|diseases?|syndromes?|equations?|formulas?"
+    r"|stages?|grades?|classifications?|procedures?|inventory|questionnaire|checklist|regressions?|hazards?|proportional"
+    r"|plots?|corrections?|adjustments?|estimators?|statistics?|coefficients?|distributions?)\b"
+)
+# Names that stand before `model` and `analysis` as those of methods.
+_METHODS = words(
+    """
+    akaike altman begg benjamini bland brier cox dersimonian egger gompertz harrell hartung hedges hochberg holm knapp
+    laird rubin wald weibull welch youden
+    """
+)
+_METHOD_BEHIND = re.compile(r"(?:-[A-Z]\w+){0,2}\s(?:models?|analys[ie]s|data)\b")
 _PLACE_BEFORE = re.compile(
     r"(?<!shown )(?<!reported )(?<!described )(?<!seen )(?<!found )\b(?:in|at|near|from|around)\s$|\w-$"
 )
@@ -527,7 +541,9 @@ def _as_author(
     if given and any(person.given and bare(given.group(1)) == person.given for person in people):
         return len(given.group()), 0
     # `DAS28` is no author.
-    if common or behind[:1].isdigit():
+    if common or behind[:1].isdigit() or _ITS_OWN_NAME.match(behind):
+        return None
+    if word in _METHODS and _METHOD_BEHIND.match(behind):
         return None
     if year := _YEAR_THEN.search(before):
         return len(before) - year.start(), 0

@@ -44,6 +44,8 @@ _CALLED_JOURNAL = re.compile(
     rf"(?:\sof(?=\s))?(?:\s(?:(?:and|of|the|in|for|&)\s){{0,2}}[{UPPER}][\w'-]{{0,30}}){{0,7}}"
 )
 _ENDS_CLAUSE = re.compile(r"[;!?]|\.\s")
+# Bodies that a journal has called together.
+_BODY = re.compile(r"\s(?:Standing\s)?Commissions?\b")
 # Where manuscripts went to, they were not always printed.
 _SUBMITTED_TO = re.compile(r"\bsubmi(?:t|ssion)[^.;]{0,40}\bto\s(?:the\s)?$", re.I)
 _PAPER = (
@@ -90,6 +92,8 @@ def _in_prose(text: str, known: Known, years: list[Year]) -> Iterator[Hit]:
             yield Hit("journal-year", match.start(), match.end())
     plain = [year for year in years if year.how != "range"]
     for start, end in _named(text, known):
+        if _BODY.match(text, end):
+            continue
         if _SUBMITTED_TO.search(text, max(0, start - 70), start):
             continue
         if (paper := _PAPER_IN.search(text, max(0, start - 50), start)) is not None:
@@ -144,8 +148,10 @@ def _journal_before(window: str, behind: str, known: Known) -> int | None:
         if _is_journal(
             name,
             known,
-            # "the Stroke-2020 cohort": a sign within the word sets nothing off.
-            set_off=dated is None and (bool(_SET_OFF.match(behind)) or joint.group().strip(_IN_WORDS) != ""),
+            # "the Stroke-2020 cohort", "Stroke in 2019 was": a sign within the word and `in` set nothing off.
+            set_off=dated is None
+            and " in " not in joint.group()
+            and (bool(_SET_OFF.match(behind)) or joint.group().strip(_IN_WORDS) != ""),
             after=head[: spelled[number].start()],
         ):
             return spelled[number].start()

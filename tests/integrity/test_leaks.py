@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from evals.integrity.labelled import read_labelled, read_real, score_leaks
+from literature_agent.artifacts import Author
 from literature_agent.integrity import leaks
 from literature_agent.integrity.known import Known
 from literature_agent.integrity.leaks import Guard
@@ -397,3 +398,21 @@ def test_journal_and_year_are_one_whatever_joins_them(written: str) -> None:
 )
 def test_what_only_looks_joined_is_no_alarm(clean: str) -> None:
     assert NOBODY.find(clean) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Cox", "Using a Cox model, the hazard was estimated."),
+        ("Cox", "By Cox regression, grade was a predictor."),
+        ("Egger", "According to the Egger test, small trials were missing."),
+        ("Tanner", "According to Tanner criteria, puberty had begun."),
+        ("Bland", "By Bland-Altman analysis, the devices agreed."),
+        ("Whipple", "By Whipple procedure, 40 patients were treated in 2015."),
+    ],
+)
+def test_what_bears_an_authors_name_is_not_the_author(name: str, said: str, world: World) -> None:
+    world.show(paper(1, authors=(Author(family=name, given="Ada", initials="A"),)))
+    assert world.desk.guard.find(said) == []
+    for leak in (f"As {name} found, it helps.", f"It helps, according to {name}.", f"{name} reported tests in cells."):
+        assert [each.kind for each in world.desk.guard.find(leak)] == ["author-year"]
