@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.durable_runs import require_durable
-from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose, check_limits
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import InvalidInputError
 
@@ -44,18 +44,18 @@ def batch(
     workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that work; 0: others do.")] = 1,
     concurrency: Annotated[int, typer.Option(min=1, max=256, help="Questions at a time in one process.")] = 4,
     queue: Annotated[str, typer.Option(help="Queue that the workers share.")] = "literature",
-    model: Annotated[str | None, typer.Option(help="Model as provider:name, or `extractive`.")] = None,
-    max_requests: Annotated[int | None, typer.Option(min=1, help="Most model requests for one question.")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most to spend on one question.")] = None,
-    deadline: Annotated[float | None, typer.Option(metavar="SECONDS", help="Longest time of one question.")] = None,
+    model: options.ModelName = None,
+    max_requests: options.MaxRequests = None,
+    max_cost: options.MaxCost = None,
+    deadline: options.Deadline = None,
     batch_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most to spend on all.")] = None,
     retries: Annotated[int, typer.Option(min=0, max=10, help="Further attempts at what failed in passing.")] = 2,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Answer the questions of a file, and survive a crash.
 
@@ -74,7 +74,7 @@ def batch(
         )
     if out is not None:
         check_kind(out, "The file of results")
-    check_limits(deadline, max_cost)
+    options.check_limits(deadline, max_cost)
     stop = threading.Event()
     with (
         screen.logging(),

@@ -12,22 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.cite import read_run
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.files import output_file
 from literature_agent.cli.forms import LOG_SUFFIXES, SUFFIXES, Format, document_of, format_of, rendered, rendered_log
 from literature_agent.cli.interrupt import cancel_on_interrupt
-from literature_agent.cli.options import (
-    CorpusFolder,
-    Json,
-    NoColor,
-    Quiet,
-    UseSandbox,
-    Verbose,
-    read_list,
-    read_types,
-    source_names,
-)
 from literature_agent.cli.run import EXIT_CODES, NO_MODEL
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted, reason_of
@@ -65,23 +55,15 @@ def chat(
     question: Annotated[
         str | None, typer.Argument(show_default=False, help="The first question; without it the first line is.")
     ] = None,
-    run_file: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN.json", help="Go on from a run saved with `run --json`.")
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Model as provider:name, or `extractive` (no language model; the default)."),
-    ] = None,
-    sources: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Sources to ask (those of the settings).", autocompletion=source_names),
-    ] = None,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    run_file: options.RunFile = None,
+    model: options.ModelName = None,
+    sources: options.SourceList = None,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Ask, then narrow, widen, ask one article, export.
 
@@ -98,7 +80,7 @@ def chat(
 
         # Its banner for developers has no place among the lines of this program.
         pydantic_ai.BANNER_ENABLED = False
-        asked = read_list(sources)
+        asked = options.read_list(sources)
         talk = _Talk(
             screen,
             opened.settings,
@@ -246,9 +228,9 @@ class _Talk:
                 recovery=f"Write one of {', '.join(_LIMITS)} and its value, or `narrow to` and words.",
             )
         read: dict[str, Callable[[str], Any]] = {
-            "type": lambda text: read_types([text]),
-            "language": read_list,
-            "source": read_list,
+            "type": lambda text: options.read_types([text]),
+            "language": options.read_list,
+            "source": options.read_list,
             "articles": _number,
         }
         given = {_LIMITS[name]: read.get(name, str)(value)}

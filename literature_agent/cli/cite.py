@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import InvalidInputError, SourceError, reason_of, source_error, told
 
@@ -45,15 +45,13 @@ def cite(
             help="text, markdown, bibtex, ris, csl-json, nbib, csv, vancouver, ama, apa, nature, or another CSL style.",
         ),
     ] = "text",
-    run_file: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN.json", help="A run saved with `run --json`.")
-    ] = None,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    run_file: options.RunFile = None,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Print a bibliography, one entry for each work.
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from literature_agent.cli.options import Json, NoColor, Quiet, Verbose
+from literature_agent.cli import options
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import ConfigurationError, LiteratureError, counted
 
@@ -48,10 +48,10 @@ class Finding:
 
 def doctor(
     offline: Annotated[bool, typer.Option("--offline", help="Ask no source; look at this machine only.")] = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Check settings, sources, model and cache on this machine.
 

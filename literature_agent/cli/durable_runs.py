@@ -8,15 +8,14 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.files import output_file
 from literature_agent.cli.forms import SUFFIXES, Format, format_of
-from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
 
@@ -66,16 +65,14 @@ def run_durably(
 
 def resume(
     run_id: Annotated[str, typer.Argument(help="Id of a durable run, as `runs` lists it.")],
-    format: Annotated[Format | None, typer.Option(help="Form of the answer (text).")] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the answer to this file, or into this folder.")
-    ] = None,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    format: options.AnswerForm = None,
+    output: options.OutputFile = None,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Go on with a durable run, or show its answer again.
 
@@ -110,9 +107,9 @@ def runs(
     older_than: Annotated[
         float, typer.Option(min=0, metavar="DAYS", help="prune: remove ended runs older than this.")
     ] = 30.0,
-    json: Json = False,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """List durable runs, cancel one, or remove old ones.
 

@@ -6,23 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.options import (
-    CorpusFolder,
-    DateFrom,
-    DateTo,
-    Json,
-    Languages,
-    NoColor,
-    PublicationTypes,
-    Quiet,
-    SinceEntryDate,
-    UseSandbox,
-    Verbose,
-    read_list,
-    read_types,
-    source_names,
-)
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import InvalidInputError, SourceError, source_error
 
@@ -32,11 +17,11 @@ if TYPE_CHECKING:
 
 SourceName = Annotated[
     str,
-    typer.Argument(help="Name of the source: pubmed, europepmc ...", autocompletion=source_names),
+    typer.Argument(help="Name of the source: pubmed, europepmc ...", autocompletion=options.source_names),
 ]
 SearchedSource = Annotated[
     str,
-    typer.Argument(help="Name of the source: pubmed, europepmc ..., or `all`.", autocompletion=source_names),
+    typer.Argument(help="Name of the source: pubmed, europepmc ..., or `all`.", autocompletion=options.source_names),
 ]
 
 PARTIAL = 3
@@ -48,19 +33,19 @@ def search(
     query: Annotated[str, typer.Argument(help="The query in the source's own language.")],
     max_results: Annotated[int, typer.Option(min=1, help="Most hits to show.")] = 10,
     page: Annotated[str | None, typer.Option(help="Where to go on: `next_page` of the search before.")] = None,
-    date_from: DateFrom = None,
-    date_to: DateTo = None,
-    since_entry_date: SinceEntryDate = None,
-    languages: Languages = None,
-    publication_types: PublicationTypes = None,
+    date_from: options.DateFrom = None,
+    date_to: options.DateTo = None,
+    since_entry_date: options.SinceEntryDate = None,
+    languages: options.Languages = None,
+    publication_types: options.PublicationTypes = None,
     sort: Annotated[str | None, typer.Option(help="Order of the hits, as the source names it.")] = None,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="One artifact a line, as JSON; all else on stderr.")] = False,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Search one source."""
     if json and jsonl:
@@ -76,11 +61,11 @@ def search(
             page=page,
             date_from=date_from,
             date_to=date_to,
-            publication_types=read_types(publication_types),
+            publication_types=options.read_types(publication_types),
             sort=sort,
             settings=opened.settings,
             since_entry_date=since_entry_date,
-            languages=read_list(languages),
+            languages=options.read_list(languages),
         )
         screen.note(opened.note)
         if jsonl:
@@ -113,12 +98,12 @@ def _say_beside(screen: Screen, result: SearchResult) -> None:
 def fetch(
     source: SourceName,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Identifiers: PMID, PMCID, DOI, SRC:id.")],
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Fetch whole records of one source by identifier.
 

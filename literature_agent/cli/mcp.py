@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.options import CorpusFolder, NoColor, Quiet, UseSandbox, Verbose, read_list
 from literature_agent.cli.screen import Screen, color_wanted
 from literature_agent.errors import ConfigurationError
 
@@ -47,11 +47,11 @@ def mcp(
     make_token: Annotated[
         bool, typer.Option("--new-token", help="Print a new bearer token and its hash for a policy, and exit.")
     ] = False,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Serve the aggregator and the tools to MCP clients.
 
@@ -82,7 +82,7 @@ def mcp(
 
         from literature_agent.mcp_server.server import LiteratureServer
 
-        chosen = _policy(http, host, policy, read_list(tools), identifiers, bibliography)
+        chosen = _policy(http, host, policy, options.read_list(tools), identifiers, bibliography)
         folder = None if use_sandbox or corpus is not None else opened.settings.cache_dir / "mcp"
         server = LiteratureServer(opened.settings, chosen, folder)
         screen.note(opened.note)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from literature_agent.cli.forms import Format
 from literature_agent.errors import InvalidInputError
 
 
@@ -24,6 +25,22 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout;
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="The log of this program on stderr.")]
 NoColor = Annotated[bool, typer.Option("--no-color", help="No colour on the terminal.")]
+
+ModelName = Annotated[
+    str | None, typer.Option(help="Model as provider:name, or `extractive` (no language model; the default).")
+]
+SourceList = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Sources to ask (those of the settings).", autocompletion=source_names),
+]
+MaxRequests = Annotated[int | None, typer.Option(min=1, help="Most requests to the model for one answer (30).")]
+MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most US dollars to spend on one answer.")]
+Deadline = Annotated[float | None, typer.Option(metavar="SECONDS", help="Longest time of one answer.")]
+AnswerForm = Annotated[Format | None, typer.Option(help="Form of the answer (text).")]
+OutputFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the answer to this file, or into this folder.")
+]
+RunFile = Annotated[Path | None, typer.Option("--from", metavar="RUN.json", help="A run saved with `run --json`.")]
 
 UseSandbox = Annotated[
     bool,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, UseSandbox, Verbose
 from literature_agent.cli.screen import Screen, color_wanted, error_document
 from literature_agent.errors import InvalidInputError, LiteratureError
 
@@ -30,15 +29,13 @@ def read(
     max_characters: Annotated[
         int | None, typer.Option("--max-characters", min=1, help="Most characters of section text.")
     ] = None,
-    run_file: Annotated[
-        Path | None, typer.Option("--from", metavar="RUN.json", help="A run saved with `run --json`.")
-    ] = None,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    run_file: options.RunFile = None,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Print the open full text of one article.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.durable_runs import run_durably
 from literature_agent.cli.files import name_for, output_file, read_searches
@@ -26,23 +27,6 @@ from literature_agent.cli.forms import (
     rendered_log,
 )
 from literature_agent.cli.interrupt import cancel_on_interrupt
-from literature_agent.cli.options import (
-    CorpusFolder,
-    DateFrom,
-    DateTo,
-    Json,
-    Languages,
-    NoColor,
-    PublicationTypes,
-    Quiet,
-    SinceEntryDate,
-    UseSandbox,
-    Verbose,
-    check_limits,
-    read_list,
-    read_types,
-    source_names,
-)
 from literature_agent.cli.recording import (
     OFFLINE,
     drift_text,
@@ -79,31 +63,23 @@ def run(
             help="The question, in words; `-` reads it from standard input. A recording brings its own.",
         ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(help="Model as provider:name, or `extractive` (no language model; the default)."),
-    ] = None,
-    sources: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Sources to ask (those of the settings).", autocompletion=source_names),
-    ] = None,
-    date_from: DateFrom = None,
-    date_to: DateTo = None,
-    since_entry_date: SinceEntryDate = None,
-    languages: Languages = None,
-    publication_types: PublicationTypes = None,
+    model: options.ModelName = None,
+    sources: options.SourceList = None,
+    date_from: options.DateFrom = None,
+    date_to: options.DateTo = None,
+    since_entry_date: options.SinceEntryDate = None,
+    languages: options.Languages = None,
+    publication_types: options.PublicationTypes = None,
     max_articles: Annotated[int | None, typer.Option(min=1, max=100, help="Most articles in the answer (20).")] = None,
     searches: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Own search lines to run first: JSONL of `source` and `query`."),
     ] = None,
-    max_requests: Annotated[int | None, typer.Option(min=1, help="Most requests to the model (30).")] = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most US dollars to spend.")] = None,
-    deadline: Annotated[float | None, typer.Option(metavar="SECONDS", help="Longest time of the run.")] = None,
-    format: Annotated[Format | None, typer.Option(help="Form of the answer (text).")] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the answer to this file, or into this folder.")
-    ] = None,
+    max_requests: options.MaxRequests = None,
+    max_cost: options.MaxCost = None,
+    deadline: options.Deadline = None,
+    format: options.AnswerForm = None,
+    output: options.OutputFile = None,
     open_report: Annotated[bool, typer.Option("--open", help="Show the HTML report in a browser.")] = False,
     search_log: Annotated[
         list[Path] | None,
@@ -121,12 +97,12 @@ def run(
     durable: Annotated[
         bool, typer.Option("--durable", help="Keep the run in a database; `resume` goes on with it after a crash.")
     ] = False,
-    use_sandbox: UseSandbox = False,
-    corpus: CorpusFolder = None,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    use_sandbox: options.UseSandbox = False,
+    corpus: options.CorpusFolder = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Answer a question from the literature.
 
@@ -139,7 +115,7 @@ def run(
         )
     if json and output is None and not open_report and format not in (None, Format.json):
         raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
-    check_limits(deadline, max_cost)
+    options.check_limits(deadline, max_cost)
     asked = None if output is None else format_of(output)
     form = format or (Format.html if open_report else asked) or (Format.json if json else Format.text)
     beside = {
@@ -183,12 +159,12 @@ def run(
         notes = (opened.note, NO_MODEL if no_model else "", f"Replay of {replay}: {OFFLINE}" if replay else "")
         budget = Budget(**{name: value for name, value in limits.items() if value is not None})
         asked_for: dict[str, Any] = {
-            "sources": None if sources is None else read_list(sources) or (),
+            "sources": None if sources is None else options.read_list(sources) or (),
             "date_from": date_from,
             "date_to": date_to,
             "since_entry_date": since_entry_date,
-            "languages": read_list(languages),
-            "publication_types": read_types(publication_types),
+            "languages": options.read_list(languages),
+            "publication_types": options.read_types(publication_types),
             "max_articles": max_articles,
             "searches": given,
         }

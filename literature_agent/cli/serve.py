@@ -6,18 +6,18 @@ from typing import Annotated
 
 import typer
 
+from literature_agent.cli import options
 from literature_agent.cli.corpus import open_corpus
-from literature_agent.cli.options import CorpusFolder, Json, NoColor, Quiet, Verbose
 from literature_agent.cli.screen import Screen, color_wanted
 
 
 def sandbox(
-    corpus: CorpusFolder = None,
+    corpus: options.CorpusFolder = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
-    json: Json = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Serve invented papers, or those of a folder, on this machine.
 
