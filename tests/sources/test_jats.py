@@ -421,6 +421,12 @@ def test_a_note_in_a_cell_is_a_footnote_of_the_table(tag: str) -> None:
     assert found.footnotes == ("a Of 9.", "Lost.", *(["Below."] if foot else []))
 
 
+def test_a_table_in_a_cell_is_a_table_of_its_own() -> None:
+    inner = "<array><tr><td>2</td><td>3</td></tr></array>"
+    body = f"<table-wrap><table><tr><td>1 {inner}</td></tr></table></table-wrap>"
+    assert [found.rows for found in article(body).tables] == [(("1",),), (("2", "3"),)]
+
+
 def test_two_parts_of_one_table_are_one_table_if_they_have_the_same_columns() -> None:
     parts = "<table><thead><tr><th>A</th></tr></thead><tbody><tr><td>1</td></tr></tbody></table>"
     assert table(parts + parts) == (("A",), (("1",), ("1",)))

@@ -43,7 +43,9 @@ def _tables(scope: etree._Element) -> Iterator[Table]:
     for node in scope.iter("table-wrap", "table", "array"):
         if node.tag == "table-wrap":
             yield from _wrapped(node)
-        elif next(node.iterancestors("table-wrap", "table", "array"), None) is None:
+        elif (outer := next(node.iterancestors("table-wrap", "table", "array", *_CELLS), None)) is None or (
+            outer.tag in _CELLS
+        ):
             grid = _grid(node)
             yield Table(header=grid.header, rows=grid.rows, footnotes=_footnotes(node))
 
