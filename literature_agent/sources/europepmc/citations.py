@@ -14,7 +14,7 @@ from literature_agent.sources._text import clean_text, year_of
 from literature_agent.sources.europepmc.client import require_data
 from literature_agent.sources.europepmc.parse import NAME, read_envelope, read_hit_count
 from literature_agent.sources.europepmc.upstream import inside
-from literature_agent.transport import Answer, Request, TransientAnswer, Transport
+from literature_agent.transport import A_DAY, Answer, Request, TransientAnswer, Transport
 
 CitationKind = Literal["citations", "references"]
 PAGE = 1000
@@ -48,7 +48,7 @@ def listing_request(kind: CitationKind, source: str, epmc_id: str) -> Request:
     """`GET /{source}/{id}/citations` or `/references`, the first page."""
     path = f"{quote(source, safe='')}/{quote(epmc_id, safe='')}/{kind}"
     params = (("page", "1"), ("pageSize", str(PAGE)), ("format", "json"))
-    return Request(NAME, "europepmc", path, params=params, accept="application/json")
+    return Request(NAME, "europepmc", path, params=params, accept="application/json", max_age_s=A_DAY)
 
 
 def parse_listing(body: bytes, kind: CitationKind) -> Listing:

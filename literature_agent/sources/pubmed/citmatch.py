@@ -17,7 +17,7 @@ from literature_agent.ids import normalise_pmid
 from literature_agent.sources._eutils import check_answer, eutils_request, unusable
 from literature_agent.sources._text import clean_text
 from literature_agent.sources.pubmed.query import NAME
-from literature_agent.transport import Answer, Request, TransientAnswer, Transport
+from literature_agent.transport import A_DAY, Answer, Request, TransientAnswer, Transport
 
 BATCH = 50
 """Citations of one request."""
@@ -61,7 +61,8 @@ def locate_request(locators: Mapping[int, Locator]) -> Request:
         + f"|{_KEY.format(place)}|"
         for place, one in locators.items()
     ]
-    return eutils_request(NAME, "ecitmatch.cgi", [("db", "pubmed"), ("retmode", "xml"), ("bdata", "\r".join(rows))])
+    params = [("db", "pubmed"), ("retmode", "xml"), ("bdata", "\r".join(rows))]
+    return eutils_request(NAME, "ecitmatch.cgi", params, max_age_s=A_DAY)
 
 
 def read_lines(answer: Answer, places: Sequence[int]) -> dict[int, Located]:

@@ -10,7 +10,7 @@ import pytest
 
 from literature_agent.errors import SourceError
 from literature_agent.sources.europepmc.citations import Listed, listed, listing_request, parse_listing
-from literature_agent.transport import TransientAnswer, Transport, describe
+from literature_agent.transport import A_DAY, TransientAnswer, Transport, describe
 
 
 def page(rows: list[dict[str, Any]], *, total: int | None = None) -> str:
@@ -23,6 +23,10 @@ def test_the_request_names_source_and_record() -> None:
     assert describe(listing_request("citations", "MED", "90000001")) == (
         "GET MED/90000001/citations?page=1&pageSize=1000&format=json"
     )
+
+
+def test_a_list_is_asked_anew_after_a_day() -> None:
+    assert listing_request("citations", "MED", "90000001").max_age_s == A_DAY
 
 
 def test_records_are_named_as_fetch_takes_them_and_others_are_counted() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from literature_agent.errors import SourceError
 from literature_agent.sources.pubmed.citmatch import BATCH, Located, Locator, locate, locate_request, read_lines
-from literature_agent.transport import Answer, TransientAnswer, Transport
+from literature_agent.transport import A_DAY, Answer, TransientAnswer, Transport
 
 ONE = Locator("Synthetic J", "48", "201", "2021", "Lindqvist")
 
@@ -26,6 +26,7 @@ def bdata(sent: Any) -> list[str]:
 def test_a_line_is_built_of_the_fields_and_our_key() -> None:
     request = locate_request({3: Locator("A | B\r\nC", "1", "2")})
     assert dict(request.params)["bdata"] == "A B C||1|2||lacit3x|"
+    assert request.max_age_s == A_DAY
 
 
 def test_many_citations_go_as_a_form() -> None:
