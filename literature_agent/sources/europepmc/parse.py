@@ -391,6 +391,7 @@ _NOTICE_TYPES = frozenset(
         "expression-of-concern",
     }
 )
+_LINKED = frozenset({"MED", "PMC", "PPR"})
 _INFERRED = re.compile(r"\bmatch|\bbased on\b|\binferred\b", re.I)
 _WITHDRAWN = re.compile(r"\W*(?:withdrawn|retracted)\W*[:\]]", re.I)
 
@@ -443,4 +444,5 @@ def _correction_status(
         return "concern"
     if "corrected_by" in kinds:
         return "corrected"
-    return "none" if row.is_core else "unknown"
+    # Corrections are linked among papers and preprints; of a patent or a record of Agricola nobody tells.
+    return "none" if row.is_core and row.source.strip().upper() in _LINKED else "unknown"

@@ -208,6 +208,14 @@ def test_phrase_decides_who_speaks_about_whom(phrase: str, kind: str, status: st
     assert (article.correction_status, article.is_notice) == (status, is_notice)
 
 
+@pytest.mark.parametrize(
+    ("source", "status"), [("MED", "none"), ("PPR", "none"), ("AGR", "unknown"), ("PAT", "unknown")]
+)
+def test_no_correction_is_told_only_where_europe_pmc_would_know(source: str, status: str) -> None:
+    found = one(source=source, id="X1", pubTypeList={"pubType": ["Patent"]})
+    assert found.correction_status == status
+
+
 @pytest.mark.parametrize("phrase", ["Comment in", "Comment on", "Republished in", "Summary for patients in", "", None])
 def test_other_phrases_say_nothing_about_correctness(phrase: str | None) -> None:
     article = one(**comments({"id": "90000002", "source": "MED", "type": phrase}))
