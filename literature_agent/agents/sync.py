@@ -45,12 +45,14 @@ def run_in_own_loop(start: Callable[[], Coroutine[Any, Any, T]], *, interrupt: C
     failure: list[BaseException] = []
     running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
     context = contextvars.copy_context()
-    ended = threading.Event()
+    ended, given_up = threading.Event(), threading.Event()
 
     async def carry_out() -> T:
         task = asyncio.current_task()
         assert task is not None
         running.append((asyncio.get_running_loop(), task))
+        if given_up.is_set():  # before there was a task to cancel
+            raise asyncio.CancelledError
         return await start()
 
     def work() -> None:
@@ -62,20 +64,24 @@ def run_in_own_loop(start: Callable[[], Coroutine[Any, Any, T]], *, interrupt: C
             ended.set()
 
     thread = threading.Thread(target=work, name="literature-agent-sync")
-    thread.start()
-    while not ended.is_set():
-        try:
-            ended.wait()
-        except KeyboardInterrupt:
-            if interrupt is not None:
+    try:
+        thread.start()
+        while not ended.is_set():
+            try:
+                ended.wait()
+            except KeyboardInterrupt:
+                if interrupt is None:
+                    raise
                 interrupt()
                 interrupt = None
-                continue
-            for loop, task in running:
-                with suppress(RuntimeError):  # it has just ended
-                    loop.call_soon_threadsafe(task.cancel)
+    except KeyboardInterrupt:
+        given_up.set()
+        for loop, task in running:
+            with suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(task.cancel)
+        if thread.ident is not None:
             ended.wait()
-            raise
+        raise
     thread.join()
     if failure:
         raise failure[0]

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -228,29 +229,30 @@ async def test_an_interrupt_in_a_notebook_ends_the_run_too(settings: Settings, u
 
 
 async def test_an_interrupt_of_anything_else_leaves_nothing_at_work() -> None:
-    begun = threading.Event()
-    ended: list[str] = []
+    """Whenever it comes: in some of the rounds the thread that works has just been started."""
     main = threading.get_ident()
 
-    async def work() -> None:
+    def interrupt(begun: threading.Event) -> None:
+        begun.wait(20)
+        # Only the thread that gets the signal is woken by it.
+        signal.pthread_kill(main, signal.SIGINT)
+
+    async def work(begun: threading.Event, ended: list[str]) -> None:
         try:
             begun.set()
             await asyncio.sleep(60)
         finally:
             ended.append("stopped")
 
-    def interrupt() -> None:
-        begun.wait(20)
-        # Only the thread that gets the signal is woken by it.
-        signal.pthread_kill(main, signal.SIGINT)
-
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    thread = threading.Thread(target=interrupt)
-    thread.start()
     try:
-        with pytest.raises(KeyboardInterrupt):
-            run_in_own_loop(work)
+        for _ in range(40):
+            begun, ended = threading.Event(), list[str]()
+            thread = threading.Thread(target=interrupt, args=[begun])
+            thread.start()
+            with pytest.raises(KeyboardInterrupt):
+                run_in_own_loop(partial(work, begun, ended))
+            thread.join()
+            assert ended == ["stopped"]
     finally:
-        thread.join()
         signal.signal(signal.SIGINT, before)
-    assert ended == ["stopped"]
