@@ -190,14 +190,16 @@ class BioRxivClient:
             return
         days = (window.last - window.first).days + 1
         fitting = days * limit // reading.expected_pages
-        narrower = f"Narrow it to about {counted(fitting, 'day')}, name" if fitting else "Name"
+        ways = [f"narrow it to about {counted(fitting, 'day')}"] if fitting else []
+        ways += ["name a category"] if window.category is None else []
+        advice = ", ".join([*ways, f"{'or ' if ways else ''}search europepmc with SRC:PPR in the query."])
         interval = self.transport.pace_interval("biorxiv")
         raise refused(
             self.name,
             f"The window {window.label} has {reading.expected_pages:,} pages"
             + (f" (about {_duration(reading.expected_pages * interval)})" if interval else "")
             + f", at most {limit:,} are read.",
-            f"{narrower} a category, or search europepmc with SRC:PPR in the query.",
+            advice[0].upper() + advice[1:],
         )
 
     async def _read_part(self, window: Window, part: _Part, kept: KeptPages, reading: Reading) -> None:

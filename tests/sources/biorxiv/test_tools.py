@@ -313,11 +313,20 @@ async def test_a_window_that_is_too_long_is_refused_with_numbers(
     assert len(desk.sent) == 2
 
 
-async def test_a_window_of_one_day_cannot_be_narrowed_to_days(tools: BioRxivTools, window: Window) -> None:
+@pytest.mark.parametrize(
+    ("last", "category", "advice"),
+    [
+        ("2026-07-01", None, "Name a category, or search"),
+        ("2026-07-10", "zoology", "Narrow it to about 6 days, or search"),
+        ("2026-07-01", "zoology", "Search"),
+    ],
+)
+async def test_a_window_is_not_advised_to_become_what_it_is(
+    last: str, category: str | None, advice: str, tools: BioRxivTools, window: Window
+) -> None:
     window(rows=3_000)
-    error = await failure(tools.search("widgets", date_from="2026-07-01", date_to="2026-07-01"))
-    assert error.recovery is not None
-    assert error.recovery.startswith("Name a category, or search europepmc")
+    error = await failure(tools.search("widgets", date_from="2026-07-01", date_to=last, category=category))
+    assert error.recovery == f"{advice} europepmc with SRC:PPR in the query."
 
 
 async def test_pages_and_time_are_told_before_reading_and_progress_with_each_page(
