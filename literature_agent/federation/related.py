@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, get_args
 
 from literature_agent.artifacts import (
@@ -303,7 +303,8 @@ class _Finder:
         targets = [target for target in linked if any(source in self.allowed for source, _ in target.asks)]
         if len(targets) < len(linked):
             left = len(linked) - len(targets)
-            self.warnings.append(f"{left} linked records are known by no identifier of a source that may be asked.")
+            said = counted(left, "linked record")
+            self.warnings.append(f"No source that may be asked takes an identifier of {said}.")
         read = await self._read(targets)
         artifacts, relations = self._distinct([*read.artifacts, *papers], [*read.relations, *["paper"] * len(papers)])
         error = read.error or (self.errors[0] if self.errors else None)
@@ -339,8 +340,16 @@ class _Finder:
         if self.seed.nct_id:
             asks.append(("clinicaltrials", self.seed.nct_id))
         asks = [(source, asked) for source, asked in asks if source in self.allowed]
+        looks = [replace(self, trail=[], errors=[]) for _ in asks]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._record(source, asked)) for source, asked in asks]
+            tasks = [
+                group.create_task(look._record(source, asked))
+                for look, (source, asked) in zip(looks, asks, strict=True)
+            ]
+        # In the order asked, whoever answered first.
+        for look in looks:
+            self.trail += look.trail
+            self.errors += look.errors
         return [record for task in tasks if (record := task.result()) is not None]
 
     async def _papers_of_trial(self) -> list[Artifact]:

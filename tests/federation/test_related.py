@@ -187,8 +187,17 @@ async def test_links_into_sources_that_are_not_asked_are_counted(wire: Transport
     """The paper names a trial, and no registry may be asked."""
     result = await find_related(wire, CITING, "linked", sources=[pubmed.SOURCE, europepmc.SOURCE])
     assert (result.status, result.artifacts) == ("ok", ())
-    assert result.warnings == ("1 linked records are known by no identifier of a source that may be asked.",)
+    assert result.warnings == ("No source that may be asked takes an identifier of 1 linked record.",)
     assert "NCT90000001" in [link.nct_id for link in result.links]
+
+
+@pytest.mark.parametrize("service", ["eutils", "europepmc"])
+async def test_the_trail_is_the_same_whichever_source_is_slower(
+    service: str, wire: Transport, sandbox: SandboxServer
+) -> None:
+    sandbox.faults.set(service, "slow", seconds=0.1, times=1)
+    result = await find_related(wire, RETRACTED, "linked")
+    assert trail(result) == [("pubmed_record", "found"), ("europepmc_record", "found")]
 
 
 async def test_one_failing_source_makes_links_partial(wire: Transport, sandbox: SandboxServer) -> None:
