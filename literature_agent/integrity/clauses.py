@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 from literature_agent.integrity.leaks import Leak
+from literature_agent.registry import cut_out
 
 # Only what opens a whole clause behind a whole one. `, and`, `, which` may also go on with a list or a subject.
 _OPENS_CLAUSE = re.compile(r"\s*;\s*|,\s+(?=(?:whereas|whilst|while|although|though|but|yet)\b)", re.I)
@@ -115,11 +116,5 @@ def _with_blank(body: str, at: int) -> int:
 
 
 def _joined(body: str, cuts: Iterable[tuple[int, int]]) -> str:
-    kept: list[str] = []
-    at = 0
-    for start, end in sorted(cuts):
-        if start > at:
-            kept.append(body[at:start])
-        at = max(at, end)
-    kept.append(body[at:])
-    return re.sub(r"(?<!\s)\s+([.,;:!?])", r"\1", "".join(kept)).strip(" ,;")
+    kept = cut_out(body, [(start, end, "") for start, end in sorted(cuts)])
+    return re.sub(r"(?<!\s)\s+([.,;:!?])", r"\1", kept).strip(" ,;")

@@ -15,7 +15,7 @@ from literature_agent.integrity.leaks import Leak
 from literature_agent.integrity.quotations import quotations
 from literature_agent.integrity.quotes import verify_quote
 from literature_agent.integrity.sentences import sentence_spans
-from literature_agent.integrity.standing import counted_twice, silent_mark, superseded_by
+from literature_agent.integrity.standing import counted_twice, miscounts, silent_mark, superseded_by
 from literature_agent.registry import find_references, remove_references, replace_references
 
 UNSUPPORTED = " [unsupported]"
@@ -235,7 +235,8 @@ _REPEATED = re.compile(r"(«artifact:link:cite~[0-9A-Z]{10}»)(?:[\s,;]*[(\[]?\s
 
 
 def _without_unknown(sentence: str, desk: Desk) -> str:
-    """References in their final form, without those that this run has not shown; empty where one was the subject."""
+    """References in their final form, without those that this run has not shown; empty where one was the subject, or
+    where the words count more works than are left."""
     final: dict[str, str] = {}
     unknown: set[str] = set()
     found = list(find_references(sentence))
@@ -246,6 +247,8 @@ def _without_unknown(sentence: str, desk: Desk) -> str:
         else:
             final[each.key] = desk.strongest(shown)
     if any(each.key in unknown and _rests_on(sentence, each.start, each.end) for each in found):
+        return ""
+    if miscounts(sentence, unknown):
         return ""
     sentence = replace_references(sentence, final)
     if unknown:
@@ -268,7 +271,8 @@ def _each_study_once(sentence: str, desk: Desk, tally: Tally) -> str:
     for earlier, later in counted_twice(sentence, _shown_in(sentence, desk), desk).items():
         tally.versions_joined += 1
         found = [each for each in find_references(sentence) if desk.shown(each.raw) == desk.shown(earlier)]
-        if any(_is_needed(sentence, each.start, each.end) for each in found):
+        needed = any(_is_needed(sentence, each.start, each.end) for each in found)
+        if needed or miscounts(sentence, {each.key for each in found}):
             work = desk.work(earlier)
             mark = f"[{'published' if work is None or work.is_preprint else 'updated'} as {desk.strongest(later)}]"
             token = desk.strongest(earlier)

@@ -10,7 +10,7 @@ that they are one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from literature_agent.integrity.desk import Desk
 from literature_agent.registry import find_references
@@ -131,6 +131,29 @@ _COUNTS_SEVERAL = re.compile(
     rf"\b(?:two|2|both|several|multiple)\s(?:[\w-]+\s){{0,3}}?(?:{_MANY}|cohorts|groups|teams|experiments)\b", re.I
 )
 _VERSIONS_NAMED = 2
+
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_COUNTS = re.compile(
+    rf"\b({'|'.join(_NUMBERS)}|[2-9]|10|both|several|multiple|numerous|various|a\snumber\sof)\s(?:(?:of\s)?(?:the|these|those)\s)?"
+    rf"(?:[\w-]+\s){{0,3}}?(?:{_MANY}|meta-analyses|cohorts|teams)\b",
+    re.I,
+)
+_CLAUSE = re.compile(r";(?!\s*[«<\[(])|,\s(?=(?:whereas|while|although|though|but|yet)\b)", re.I)
+
+
+def miscounts(sentence: str, gone: Collection[str]) -> bool:
+    """Whether a clause of the sentence counts the works that it cites (`two trials agree «a», «b»`) and fewer than it
+    says, but some, are left of them without those whose keys are `gone`."""
+    at = 0
+    for end in [*(match.start() for match in _CLAUSE.finditer(sentence)), len(sentence)]:
+        clause, at = sentence[at:end], end
+        cited = {found.key for found in find_references(clause)}
+        left = len(cited.difference(gone))
+        numbers = (match[1].lower() for match in _COUNTS.finditer(clause))
+        counts = (int(word) if word.isdigit() else _NUMBERS.get(word, 2) for word in numbers)
+        if any(0 < left < count <= len(cited) for count in counts):
+            return True
+    return False
 
 
 def counted_twice(sentence: str, cited: Iterable[str], desk: Desk) -> dict[str, str]:

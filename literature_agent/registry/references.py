@@ -259,10 +259,19 @@ def replace_references(text: str, mapping: Mapping[str, str]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-_SEPARATOR = re.compile(r"\s*(?:[,;/]\s*(?:(?:and|or)\s+|&\s*)?|\s(?:and|or)\s+|&\s*)?", re.I)
+_SEPARATOR = re.compile(r"\s*(?:(?:[,;/]\s*)+(?:(?:and|or)\s+|&\s*)?|\s(?:and|or)\s+|&\s*)?", re.I)
 _LEAD_IN = r"(?:(?:see(?:\s+also)?|e\.?g\.?,?|cf\.?|refs?\.?:?|references?:?|sources?:?|cited\s+in|reviewed\s+in)\s*)?"
-_OPENED = re.compile(rf"\s*[(\[]\s*{_LEAD_IN}$", re.I)
+_OPENED = re.compile(rf"\s*[(\[]\s*(?:[,;—–]\s*)*{_LEAD_IN}$", re.I)
 _CLOSED = re.compile(r"\s*[)\]]")
+_NOTHING_MORE = re.compile(r"\s*(?:[.,;:!?—–]\s*)*[)\]]")
+_JOINTS = re.compile(r"([,;/])(?:\s*[,;/])+")
+_JOINTS_BEFORE = re.compile(r"(?:\s*[,;—–])*\s*$")
+_JOINTS_BEHIND = re.compile(r"\s*(?:[,;—–]\s*)*")
+_STOPS_AND_JOINTS = re.compile(r"\s*(?:[.,;:!?—–]\s+|[,;—–]\s*)*")
+_JOINTS_OF_LINE = re.compile(r"[ \t]*(?:[,;—–][ \t]*)*")
+_STOPS_BEHIND = re.compile(r"[ \t]*(?:[,;:!?]|\.(?!\d))*")
+_BLANKS = re.compile(r"[ \t\u00a0]*")
+_FRACTION = re.compile(r"\.\d")
 _LOOK_BACK = 64
 
 
@@ -278,26 +287,36 @@ def remove_references(text: str, keys: Collection[str]) -> str:
             clusters[-1].append(found)
         else:
             clusters.append([found])
+    cuts: list[tuple[int, int, str]] = []
+    for cluster in clusters:
+        kept = [index for index, found in enumerate(cluster) if found.key not in keys]
+        if len(kept) < len(cluster):
+            cuts.append((cluster[0].start, cluster[-1].end, _rejoined(text, cluster, kept)))
+    return cut_out(text, cuts)
+
+
+def cut_out(text: str, cuts: Iterable[tuple[int, int, str]]) -> str:
+    """`text` with what stands from `start` to `end` replaced by the third; where that is empty, brackets and
+    punctuation that would stand alone go too. The cuts are in the order of the text."""
     done: list[str] = []
     tail = ""
     position = 0
-    for cluster in clusters:
-        kept = [index for index, found in enumerate(cluster) if found.key not in keys]
-        if len(kept) == len(cluster):
-            continue
-        tail += text[position : cluster[0].start]
+    for start, end, instead in cuts:
+        tail += text[position:start]
         done.append(tail[:-_LOOK_BACK])
         tail = tail[-_LOOK_BACK:]
-        position = cluster[-1].end
-        if kept:
-            tail += _rejoined(text, cluster, kept)
-            continue
-        tail, position = _closed_up(tail, text, position)
+        position = max(position, end)
+        if instead:
+            tail += instead
+        else:
+            tail, position = _closed_up(tail, text, position)
     return "".join([*done, tail, text[position:]])
 
 
 def _rejoined(text: str, cluster: list[FoundReference], kept: list[int]) -> str:
-    between = [text[left.end : right.start] for left, right in pairwise(cluster)]
+    if not kept:
+        return ""
+    between = [_JOINTS.sub(r"\1", text[left.end : right.start]) for left, right in pairwise(cluster)]
     joined = cluster[kept[0]].raw
     for index in kept[1:]:
         # `A, B and C` without C is `A and B`: the last pair keeps the last joint.
@@ -308,26 +327,30 @@ def _rejoined(text: str, cluster: list[FoundReference], kept: list[int]) -> str:
 
 def _closed_up(before: str, text: str, position: int) -> tuple[str, int]:
     """What stands before and from where `text` goes on, after everything between was cut."""
-    opened, closed = _OPENED.search(before), _CLOSED.match(text, position)
-    if opened and closed:
+    while (opened := _OPENED.search(before)) and (closed := _NOTHING_MORE.match(text, position)):
         before, position = before[: opened.start()], closed.end()
-    elif closed:
-        before = re.sub(r"\s*[,;]?\s*$", "", before)
-    elif re.search(r"[(\[]\s*$", before):
-        position = _skip(text, position, r"\s*[,;]?\s*")
-        return before, position
-    following = text[position : position + 1]
-    if not before.strip(" \t") or before.endswith("\n"):
-        position = _skip(text, position, r"[ \t]*[,;]?[ \t]*")
-    elif not following or following.isspace() or following in ".,;:!?)]}":
-        before = before.rstrip(" \t\u00a0")
-        if not following or following in ".,;:!?":
-            before = re.sub(r"[ \t]*[,;]$", "", before)
-    elif before[-1:].isalnum() and following.isalnum():
+    bare = before.rstrip(" \t\u00a0")
+    behind = _end_of(_BLANKS, text, position)
+    # A fraction may begin with its point.
+    following = "" if (ahead := text[behind : behind + 2]) == "" else "0" if _FRACTION.match(ahead) else ahead[0]
+    if not bare or bare.endswith("\n"):
+        return before, _end_of(_JOINTS_OF_LINE, text, position)
+    if bare[-1] in "([":
+        return bare, _end_of(_STOPS_AND_JOINTS, text, position)
+    if _CLOSED.match(text, position):
+        return _JOINTS_BEFORE.sub("", before), _end_of(_JOINTS_BEHIND, text, position)
+    if bare[-1] in ".:!?" and following and following in ".,;:!?":
+        # What ends behind it has ended before it.
+        return bare, _end_of(_STOPS_BEHIND, text, position)
+    if not following or following in ".,;:!?—–":
+        return _JOINTS_BEFORE.sub("", bare) + " " * (following in tuple("—–")), behind
+    if following.isspace() or behind > position or following in "}”’":
+        return bare, position
+    if before[-1:].isalnum() and following.isalnum():
         before += " "
     return before, position
 
 
-def _skip(text: str, position: int, pattern: str) -> int:
-    match = re.compile(pattern).match(text, position)
+def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
     return match.end() if match else position

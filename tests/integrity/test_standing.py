@@ -6,8 +6,10 @@ import pytest
 
 from literature_agent.artifacts import BioRxivPreprint, Notice, PubMedArticle, RelatedRecord
 from literature_agent.integrity import review, settle
+from literature_agent.registry import Reference
 from tests.integrity.conftest import World, draft, paper
 
+UNKNOWN = [str(Reference.for_identity(f"doi:10.5555/never.shown.{number}")) for number in range(2)]
 NOTICE = Notice(kind="retracted_by", reference_id="90000599")
 
 
@@ -111,7 +113,10 @@ def test_the_published_version_is_preferred_and_both_are_named(
 @pytest.mark.parametrize(
     ("said", "left"),
     [
-        ("Two independent studies agree {pre} {pub}.", "Two independent studies agree {pub}."),
+        (
+            "Two independent studies agree {pre} {pub}.",
+            "Two independent studies agree {pre} [published as {pub}] {pub}.",
+        ),
         ("Studies agree {pub}, {pre}.", "Studies agree {pub}."),
         ("{pre} and {pub} agree.", "{pre} [published as {pub}] and {pub} agree."),
         ("According to {pre}, {pub} is right.", "According to {pre} [published as {pub}], {pub} is right."),
@@ -124,7 +129,7 @@ def test_the_published_version_is_preferred_and_both_are_named(
         ("A preprint and a trial agree {pre} {pub}.", "A preprint and a trial agree {pub}."),
         (
             "Two studies agree, one published as a preprint {pre} {pub}.",
-            "Two studies agree, one published as a preprint {pub}.",
+            "Two studies agree, one published as a preprint {pre} [published as {pub}] {pub}.",
         ),
         ("The preprint of {pub} says so too {pre}.", None),
         ("The preprint {pre} was later published {pub}.", None),
@@ -146,6 +151,31 @@ def test_a_preprint_and_its_paper_are_never_two_studies(
     assert settled.summary == (said if left is None else left.format(pre=pre, pub=pub))
     if left is not None and "[published as" not in said:
         assert settled.integrity.versions_joined == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Two independent studies agree {a}, {x}.", ""),
+        ("Three of the trials {a} {b} {x} found none.", ""),
+        ("It fell in both large cohorts ({a}; {x}).", ""),
+        ("Several trials agree {a} {x}.", ""),
+        ("Several trials agree {a} {b} {x}.", "Several trials agree {a} {b}."),
+        ("Twelve trials agree {a} {x}.", "Twelve trials agree {a}."),
+        ("It fell for two weeks {a} {x}.", "It fell for two weeks {a}."),
+        (
+            "Two trials agree {a} {b}, whereas a review differs {x}.",
+            "Two trials agree {a} {b}, whereas a review differs.",
+        ),
+        ("Two trials agree {x} {y}.", "Two trials agree. [unsupported]"),
+    ],
+)
+def test_a_sentence_that_counts_more_works_than_are_left_is_cut(said: str, left: str, world: World) -> None:
+    """Promise 1: a cut reference takes the number with it that counted it."""
+    names = {"a": world.show(paper(90)), "b": world.show(paper(91)), "x": UNKNOWN[0], "y": UNKNOWN[1]}
+    settled = settle(draft(f"Sleep was studied {names['a']}. {said.format(**names)}"), world.desk, max_articles=20)
+    assert settled.summary == f"Sleep was studied {names['a']}. {left.format(**names)}".strip()
+    assert settled.integrity.unknown_references == said.count("{x}") + said.count("{y}")
 
 
 def test_a_list_of_references_holds_each_study_once(
@@ -170,7 +200,8 @@ def test_a_paper_and_its_update_are_one_study_and_a_notice_is_no_version(world: 
     update = world.show(paper(82, related=(RelatedRecord(relation="update_of", pmid="90000581"),)))
     said = f"Two reviews agree {first} {update}."
     assert "one study" in review(draft(said), world.desk)[0].fix
-    assert settle(draft(said), world.desk, max_articles=20).summary == f"Two reviews agree {update}."
+    marked = f"Two reviews agree {first} [updated as {update}] {update}."
+    assert settle(draft(said), world.desk, max_articles=20).summary == marked
     stated = f"The updated review {update} found what its earlier version {first} had found."
     assert review(draft(stated), world.desk) == ()
     erratum = world.show(

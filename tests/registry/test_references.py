@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from itertools import pairwise
 
@@ -259,6 +260,20 @@ def test_references_are_replaced_and_nothing_else() -> None:
         ("one{a}two", "one two"),
         ("one({a})two", "one two"),
         ("{a}", ""),
+        ("[{b}, [{a}]]", "[{b}]"),
+        ("[{b}, ({a}; {a}), {c}]", "[{b}, {c}]"),
+        ("({a}, , {b})", "({b})"),
+        ("({b}, , {a})", "({b})"),
+        ("({b}, {a}, , {c})", "({b}, {c})"),
+        ("(see {a}.) So", "So"),
+        ("({a}: p<0.05)", "(p<0.05)"),
+        ("one {a} , two", "one, two"),
+        ("one; {a}, two", "one, two"),
+        ("One. {a}. Two", "One. Two"),
+        ("One. {a}, two", "One. two"),
+        ("one — {a} — two", "one — two"),
+        ("“one {a}”", "“one”"),
+        ("below {a} .5", "below .5"),
         ("nothing", "nothing"),
         ("({b})", "({b})"),
     ],
@@ -301,6 +316,20 @@ def test_removing_keeps_all_other_references_and_all_words(text: str) -> None:
     assert words(replace_references(kept, dict.fromkeys(KEYS, " "))) == words(
         replace_references(text, dict.fromkeys(KEYS, " "))
     )
+
+
+STRAY = re.compile(
+    r"[(\[]\s*[,;.:!?)\]]|[,;]\s*[)\]]|[,;:]\s*[,;.:!?]|[.!?:]\s*[,;.:!?]|[ \t]+[,;.:!?)\]]|[(\[][ \t]+|[ \t]{2}"
+)
+PUNCTUATED = st.sampled_from([A, A, B, C, " ", ", ", ",", " ,", "; ", ": ", ". ", "(", ")", "[", "]", "word", " word"])
+
+
+@given(st.lists(PUNCTUATED, max_size=12).map("".join))
+def test_removing_leaves_no_punctuation_alone(text: str) -> None:
+    def strays(of: str) -> int:
+        return len(STRAY.findall(replace_references(of, dict.fromkeys(KEYS, "w")).strip()))
+
+    assert strays(remove_references(text, {KEY_A})) <= strays(text)
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))
