@@ -142,6 +142,7 @@ def identify(text: str) -> Identifier | None:
 
 _PROSE = re.compile(
     r"""
+    (?=[1adehinpw])(?:  # the first letters of all there is: nowhere else are the ways tried one by one
     (?P<doi>(?:https?://(?:dx\.)?doi\.org/|doi\s*[:=]?\s*)?\b10\.\d{4,9}(?:\.\d+){0,8}/[^\s"“”«»|]+)
   | (?P<pmcid>(?:\bpmcid\s*[:=]?\s*)?\bPMC\s?\d{2,10}(?:\.\d+)?\b)
   | (?P<nct>\bNCT\s?-?\d{8}\b)
@@ -152,6 +153,7 @@ _PROSE = re.compile(
   | (?P<ppr>\bPPR\d{4,}\b)
   | (?P<nbk>\bNBK\d{3,}\b)
   | (?P<url>\bhttps?://[^\s"“”«»<>|]+|\bwww\.[^\s"“”«»<>|]+)
+    )
     """,
     re.X | re.I,
 )
