@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from evals.datasets import known, load
+from evals.datasets import known, load, strangers
 from evals.harness import Plan, check_folder, run
 from evals.models import RECORDED, model_of
 from evals.page import write_comparison, write_page
@@ -22,7 +22,7 @@ from evals.pairwise import PairedReport, PairJudge, compare_pairwise
 from evals.report import Moved, Report, compare, missed, read_report, read_thresholds
 from evals.terminal import print_comparison, print_preferences, print_report
 from literature_agent import Budget
-from literature_agent.errors import InvalidInputError, LiteratureError, reason_of, told
+from literature_agent.errors import InvalidInputError, LiteratureError, counted, reason_of, told
 from literature_agent.settings import load_settings
 from literature_agent.sources import select_sources
 
@@ -68,6 +68,12 @@ def run_main(arguments: Sequence[str]) -> int:
             check_folder(out, asked)
             out.mkdir(parents=True, exist_ok=True)
             loaded = load(chosen.dataset, out, hide_titles=chosen.hard, sources=sources)
+            if foreign := strangers(loaded):
+                print(
+                    f"{counted(len(foreign), 'relevant paper')} of the dataset not in its corpus ({loaded.corpus}), "
+                    f"such as {foreign[0]!r}: no answer can list what is not there.",
+                    file=sys.stderr,
+                )
             plan = Plan(
                 loaded=loaded,
                 out=out,

@@ -1,11 +1,11 @@
 """Datasets by name or path.
 
-- a YAML or JSON file of `evals.cases` (`topics`, here), over the packaged corpus or what its line `# corpus: ...`
+- a YAML file of `evals.cases` (`topics`, here), over the packaged corpus or what its line `# corpus: ...`
   names: a folder, or `recording` for cases that are asked of recorded services alone (`run --replay`);
 - a BEIR folder (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`);
 - a PubMedQA file (PMID to question, contexts, final decision);
 - a TREC folder (`topics*`, `qrels*`, PubMed XML);
-- a LitQA-like file (JSON lines of `question` and `sources`).
+- a LitQA-like file (JSON lines of `question` and `sources`: DOIs or PMIDs of the papers that answer it).
 
 Each gives its cases and the folder of the corpus they are asked over.
 """
@@ -13,12 +13,16 @@ Each gives its cases and the folder of the corpus they are asked over.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import yaml  # type: ignore[import-untyped]  # it ships no types
+from pydantic import ValidationError
 from pydantic_evals import Dataset
 
 from evals.cases import About, Ask, Expected
+from evals.library import library_of
 from evals.upstream import PACKAGED, RECORDING
 from literature_agent.errors import InvalidInputError, reason_of
 
@@ -46,7 +50,32 @@ def read_dataset(file: Path) -> CaseSet:
     Raises:
         ValueError: the file is not of the form of `evals.cases`; the message names the place.
     """
-    return CaseSet.from_file(file)
+    try:
+        return CaseSet.from_file(file)
+    except yaml.MarkedYAMLError as broken:
+        at = f" in line {broken.problem_mark.line + 1}" if broken.problem_mark is not None else ""
+        raise ValueError(f"it is no YAML{at}: {broken.problem}") from None
+    except ValueError as broken:
+        if not isinstance(broken.__cause__, ValidationError):
+            raise
+        first = broken.__cause__.errors(include_url=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from None
+
+
+def strangers(loaded: Loaded) -> list[str]:
+    """Relevant identifiers of the cases that the corpus does not hold: no answer can list them."""
+    if loaded.corpus == RECORDING:
+        return []
+    library = library_of(loaded.corpus)
+    return [name for name, versions in _relevant(loaded.cases) if library.find(versions) is None]
+
+
+def _relevant(cases: CaseSet) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each relevant identifier with those of the same study."""
+    for case in cases.cases:
+        if (wanted := case.expected_output) is not None:
+            for name in (name for name, grade in wanted.relevant.items() if grade):
+                yield name, next((group for group in wanted.same if name in group), (name,))
 
 
 def known() -> dict[str, Path]:
@@ -98,7 +127,10 @@ def load(name: str, workspace: Path, *, hide_titles: bool = False, sources: tupl
             f"{str(path)!r} can't be read as a dataset: {at}: {reason_of(refused)}.", recovery="See `evals/datasets`."
         ) from None
     except (ValueError, KeyError, TypeError) as broken:
-        raise InvalidInputError(f"{str(path)!r} can't be read as a dataset: {reason_of(broken)}.") from broken
+        form = "evals/cases.py" if path.suffix in (".yaml", ".yml") else "evals/datasets"
+        raise InvalidInputError(
+            f"{str(path)!r} can't be read as a dataset: {reason_of(broken)}.", recovery=f"Its form is in `{form}`."
+        ) from broken
     if hide_titles and not loaded.note:
         raise InvalidInputError(f"Titles of {name!r} can't be hidden: its corpus is not rewritten.")
     if not loaded.cases.cases:

@@ -15,7 +15,7 @@ _DOI = re.compile(r"10\.\d{4,9}/[^\s?#]+")
 
 
 def load(file: Path) -> Loaded:
-    """Each line as a case: `question`, `sources` (DOIs, their addresses, or PMIDs), `ideal` kept as a note.
+    """Each line as a case: `question`, `sources` or `doi` (DOIs, their addresses, or PMIDs), `ideal` as a note.
 
     The corpus is a folder `corpus` beside the file, else the packaged one.
     """
@@ -24,6 +24,8 @@ def load(file: Path) -> Loaded:
         if not text.strip():
             continue
         line = json.loads(text)
+        if not {"sources", "doi", "dois"} & set(line):
+            raise ValueError(f"line {place} names no papers: give their DOIs or PMIDs in `sources`")
         given = line.get("sources") or line.get("doi") or line.get("dois") or []
         named = [str(one) for one in (given if isinstance(given, list) else [given])]
         found = [match[0] if (match := _DOI.search(one)) else one.removeprefix("pmid:") for one in named]

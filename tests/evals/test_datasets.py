@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.datasets import HERE, load, read_dataset
+from evals.datasets import HERE, load, read_dataset, strangers
 from evals.library import library_of
 from evals.upstream import TODAY
 from literature_agent.errors import InvalidInputError
@@ -111,16 +111,30 @@ def test_litqa_lines_name_their_papers_by_doi_or_address(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.yaml", "name: a\ncases: [{inputs: {question: q, sorces: [pubmed]}}]", "sorces"),
+        (
+            "a.yaml",
+            "name: a\ncases: [{inputs: {question: q, sorces: [pubmed]}}]",
+            r"dataset: cases\.0\.inputs\.sorces: Extra inputs are not permitted\.",
+        ),
+        ("b.yaml", "cases:\n  - inputs: {question: Does it?, sources: [pubmed]}", "it is no YAML in line 2: expected"),
         ("b.json", '["no object"]', "can't be read as a dataset"),
         ("c.txt", "words", "no known form"),
         ("d.jsonl", "", "holds no case"),
+        ("e.jsonl", '{"question": "Does it?", "relevant": ["90000101"]}', "line 1 names no papers"),
     ],
 )
 def test_a_broken_dataset_is_refused_in_a_sentence(tmp_path: Path, name: str, content: str, told: str) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(InvalidInputError, match=told):
         load(str(tmp_path / name), tmp_path / "work")
+
+
+def test_relevant_papers_that_the_corpus_does_not_hold_are_told(tmp_path: Path) -> None:
+    """Judged by real PMIDs, the packaged corpus gives a recall of zero that says nothing."""
+    file = tmp_path / "mine.yaml"
+    wanted = '{relevant: {"90000101": 3, "1": 3, "2": 0, "10.5555/none": 1}, same: [["90000102", "10.5555/none"]]}'
+    file.write_text(f"cases: [{{name: a, inputs: {{question: q}}, expected_output: {wanted}}}]", encoding="utf-8")
+    assert strangers(load(str(file), tmp_path / "work")) == ["1"]
 
 
 def test_every_identifier_of_topics_is_in_the_packaged_corpus() -> None:
