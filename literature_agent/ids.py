@@ -43,6 +43,7 @@ _PREPRINT_DOI = re.compile(r"^10\.(?:1101|64898)/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,
 _VERSION_TAIL = re.compile(
     r"(?P<base>/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8})(?:v\d+)?(?:\.(?:full|abstract))?(?:\.pdf)?$", re.I
 )
+_RESOLVING_VERSION = re.compile(r"^(?P<base>10\.21203/rs\.\d\.rs-\d+|10\.20944/preprints\d{6}\.\d{4,6})[/.]v\d+$")
 _DOI_ENCODED = re.compile(r"10\.\d{4,9}(?:\.\d+){0,8}%2f", re.I)
 _PMID = re.compile(r"(?:https?://(?:www\.)?pubmed\.ncbi\.nlm\.nih\.gov/|pmid\s*[:=]?\s*|med:)?0*([1-9]\d{0,7})/?", re.I)
 _PMCID = re.compile(
@@ -97,6 +98,17 @@ def strip_doi_version(doi: str) -> str:
     if not doi.startswith(("10.1101/", "10.64898/")):
         return doi
     return _VERSION_TAIL.sub(lambda m: m.group("base"), doi)
+
+
+def joining_doi(doi: str) -> str:
+    """The DOI under which versions of one preprint are one work: without the suffix of `strip_doi_version`, of Research
+    Square (`/v1`) and of Preprints.org (`.v1`).
+
+    At these two only the DOI with its version resolves, so it is asked for and shown as it is.
+    """
+    if doi.startswith(("10.21203/", "10.20944/")):
+        return _RESOLVING_VERSION.sub(lambda m: m.group("base"), doi)
+    return strip_doi_version(doi)
 
 
 def is_preprint_server_doi(doi: str) -> bool:

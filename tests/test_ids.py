@@ -10,6 +10,7 @@ from literature_agent.ids import (
     find_identifiers,
     identify,
     is_preprint_server_doi,
+    joining_doi,
     normalise_doi,
     normalise_nct,
     normalise_pmcid,
@@ -96,7 +97,21 @@ def test_an_nct_number_has_eight_digits(text: str, nct: str | None) -> None:
     ],
 )
 def test_only_known_version_suffixes_are_stripped(doi: str, bare: str) -> None:
-    assert strip_doi_version(doi) == bare
+    assert strip_doi_version(doi) == joining_doi(doi) == bare
+
+
+@pytest.mark.parametrize(
+    ("doi", "base"),
+    [
+        ("10.21203/rs.3.rs-9900001/v2", "10.21203/rs.3.rs-9900001"),
+        ("10.20944/preprints203101.0001.v1", "10.20944/preprints203101.0001"),
+        ("10.20944/other.0001.v1", "10.20944/other.0001.v1"),
+        ("10.5555/rs.3.rs-9900001/v2", "10.5555/rs.3.rs-9900001/v2"),
+    ],
+)
+def test_a_version_that_belongs_to_the_address_is_left_out_for_joining_alone(doi: str, base: str) -> None:
+    assert joining_doi(doi) == base
+    assert strip_doi_version(doi) == doi
 
 
 def test_both_preprint_prefixes_are_known() -> None:

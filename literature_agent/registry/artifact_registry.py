@@ -240,7 +240,7 @@ class ArtifactRegistry:
             normal = read[kind](value)
             if normal is None:
                 return None
-            name = f"{kind}:{ids.strip_doi_version(normal) if kind == 'doi' else normal}"
+            name = f"{kind}:{ids.joining_doi(normal) if kind == 'doi' else normal}"
         elif kind == "ppr":
             name = f"europepmc:PPR:{value.strip().upper()}"
         else:

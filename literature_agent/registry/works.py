@@ -136,7 +136,7 @@ def dois_of(artifact: CitationArtifact) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)
 def _joining_doi(text: str) -> str | None:
     doi = ids.normalise_doi(text)
-    return ids.strip_doi_version(doi) if doi else None
+    return ids.joining_doi(doi) if doi else None
 
 
 def identities(artifact: CitationArtifact) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ def _named(
         "nct": ids.normalise_nct(nct_id) if nct_id else None,
     }
     if read["doi"]:
-        read["doi"] = ids.strip_doi_version(read["doi"])
+        read["doi"] = ids.joining_doi(read["doi"])
     return {f"{kind}:{value}" for kind, value in read.items() if value}
 
 
@@ -386,7 +386,7 @@ def compose(work: Work) -> CitationArtifact:
     copies = work.ranked
     best, others = copies[0], copies[1:]
     if not others:
-        own = ids.strip_doi_version(best.doi) if best.doi else None
+        own = ids.joining_doi(best.doi) if best.doi else None
         return best.model_copy(
             update={
                 "reference": str(work.reference),
@@ -398,7 +398,7 @@ def compose(work: Work) -> CitationArtifact:
         )
     update = _borrowed(best, others)
     doi = best.doi or next((copy.doi for copy in others if copy.doi), None)
-    own = ids.strip_doi_version(doi) if doi else None
+    own = ids.joining_doi(doi) if doi else None
     status = correction_status(copies)
     update |= {
         "reference": str(work.reference),

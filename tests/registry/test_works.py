@@ -78,6 +78,23 @@ def test_one_shared_identifier_makes_copies_of_one_work(
 
 
 @pytest.mark.parametrize(
+    "doi",
+    ["10.21203/rs.3.rs-9900001/v{}", "10.20944/preprints203101.0001.v{}"],
+    ids=["Research Square", "Preprints.org"],
+)
+def test_versions_of_one_preprint_are_one_work_and_the_doi_shown_resolves(
+    registry: ArtifactRegistry, make: Any, doi: str
+) -> None:
+    """Their DOI without version leads nowhere, so it is the identity and never shown."""
+    first = registry.hold(make.europepmc("PPR1", "PPR", doi=doi.format(1)))
+    assert registry.hold(make.europepmc("PPR2", "PPR", doi=doi.format(2))) == first
+    assert registry.find_by_identifier("doi", doi.format(3)) == first
+    work = registry.find(first)
+    assert work is not None
+    assert (work.doi, work.alternate_dois) == (doi.format(1), ())
+
+
+@pytest.mark.parametrize(
     "doi", ["https://doi.org/10.5555/X", "doi:10.5555/x.", "DOI: 10.5555/x;", "10.5555/x10.5555/x", "10.5555/x"]
 )
 def test_a_dressed_up_doi_is_the_same_identifier(registry: ArtifactRegistry, make: Any, doi: str) -> None:
