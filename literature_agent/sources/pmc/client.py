@@ -170,7 +170,8 @@ class PMCClient:
         Raises:
             SourceError: ELink gave no usable answer.
         """
-        links = await self.transport.send(links_request(pmid), read_links)
+        # Under load ELink leaves links out: that there is none is not stored.
+        links = (await self.transport.receive(links_request(pmid), read_links, keep=bool)).value
         return links[0] if links else None
 
     async def _converted(self, id_type: IdType, batch: Sequence[str]) -> dict[str, Conversion]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import httpx
 import pytest
 
@@ -9,7 +11,7 @@ from literature_agent.errors import SourceError
 from literature_agent.settings import Settings
 from literature_agent.sources.pmc import PMCClient, PMCTools
 from literature_agent.transport import Transport
-from tests.desks import PAYLOADS, Desk
+from tests.desks import PAYLOADS, Desk, StillClock, bare_settings
 
 
 async def test_articles_come_in_the_order_asked_with_text_and_provenance(desk: Desk, tools: PMCTools) -> None:
@@ -103,6 +105,16 @@ async def test_a_failed_conversion_is_not_the_absence_of_a_text(desk: Desk, clie
 async def test_a_citing_article_is_never_taken_for_the_text(desk: Desk, client: PMCClient) -> None:
     desk.answers("elink", "links-citing-only.json")
     assert await client.linked_pmcid("90000343") is None
+
+
+async def test_that_elink_names_no_text_is_not_stored(desk: Desk, tmp_path: Path) -> None:
+    settings = bare_settings(cache="on", cache_dir=tmp_path)
+    async with Transport(settings, network=httpx.MockTransport(desk), clock=StillClock()) as transport:
+        desk.answers("elink", "links-citing-only.json", times=1)
+        desk.answers("elink", "links-text-and-citing.json")
+        client = PMCClient(transport)
+        found = [await client.linked_pmcid("90000343") for _ in range(3)]
+    assert (found, desk.count("elink")) == ([None, "PMC90000343", "PMC90000343"], 2)
 
 
 async def test_key_and_address_reach_the_service_and_no_message() -> None:
