@@ -119,7 +119,7 @@ class BioRxivClient:
             SourceError: the first page failed.
             InvalidInputError: the window has more pages than the setting `biorxiv_max_pages` allows.
         """
-        kept = self.transport.kept("biorxiv", KeptPages)
+        kept = self.transport.kept(window.server, KeptPages)
         try:
             async with asyncio.timeout(self.transport.time_left()):
                 await kept.reading.acquire()

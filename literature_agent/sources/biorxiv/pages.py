@@ -15,8 +15,8 @@ from literature_agent.sources.biorxiv.categories import Server
 from literature_agent.sources.biorxiv.highwire import Part
 from literature_agent.sources.biorxiv.parse import Page, Post
 
-MOST_KEPT_BYTES = 64 * 2**20
-"""Compressed pages kept; about 70,000 preprints."""
+MOST_KEPT_BYTES = 32 * 2**20
+"""Compressed pages kept of one server; about 35,000 preprints."""
 
 
 class Place(NamedTuple):
@@ -52,7 +52,8 @@ class KeptPage:
 
 
 class KeptPages:
-    """Pages of days that have ended: they do not change, so they are asked once as long as the transport is open.
+    """Pages of one server, of days that have ended: they do not change, so they are asked once as long as the transport
+    is open.
 
     The pages longest unused go first when there is too much.
     """

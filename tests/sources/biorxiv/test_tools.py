@@ -18,7 +18,7 @@ from literature_agent.errors import InvalidInputError, SourceError
 from literature_agent.results import SearchResult
 from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings
-from literature_agent.sources.biorxiv import BIORXIV
+from literature_agent.sources.biorxiv import BIORXIV, MEDRXIV
 from literature_agent.sources.biorxiv.pages import KeptPages
 from literature_agent.sources.biorxiv.tools import BioRxivTools
 from literature_agent.transport import Progress, Transport
@@ -437,6 +437,26 @@ async def test_two_queries_of_one_turn_read_the_window_once(tools: BioRxivTools,
     one, two = await asyncio.gather(tools.search("widgets", **JULY), tools.search('"preprint 7"', **JULY))
     assert (one.total, two.total) == (90, 1)
     assert len(desk.sent) == 3
+
+
+async def test_a_server_that_hangs_does_not_hold_up_the_other(desk: Desk, clock: StillClock, window: Window) -> None:
+    """Ours: in a search of all sources each has its own time limit."""
+    window(rows=30)
+    asked, answers = asyncio.Event(), asyncio.Event()
+
+    async def network(request: httpx.Request) -> httpx.Response:
+        if "/biorxiv/" in request.url.path:
+            asked.set()
+            await answers.wait()
+        return desk(request)
+
+    async with Transport(bare_settings(), network=httpx.MockTransport(network), clock=clock) as transport:
+        hanging = asyncio.create_task(BIORXIV.build(transport).search("widgets", **JULY))
+        await asked.wait()
+        async with asyncio.timeout(5):
+            assert (await MEDRXIV.build(transport).search("widgets", **JULY)).total == 30
+        answers.set()
+        assert (await hanging).total == 30
 
 
 async def test_a_search_that_waits_for_another_ends_at_its_deadline(
