@@ -12,6 +12,7 @@ from literature_agent.integrity.vocabulary import (
     COMMON_WORD_JOURNALS,
     EPONYMS,
     JOURNALS,
+    LONG_PLACES,
     NOT_NAMES,
     PLACES,
     SURNAMES,
@@ -113,8 +114,13 @@ _SHORT_KEY = re.compile(r"(?<![^\W_])(?P<name>[^\W\d_]{5,20})\d\d[a-z]?(?![^\W_]
 _SPACED_OUT = re.compile(r"(?<![^\W_])(?:[^\W\d_]\s){3,24}[^\W\d_](?![^\W_])")
 
 
+_LONG_PLACES = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(map(re.escape, LONG_PLACES)))})(?![^\W_])")
+
+
 def author_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit]:
     """Authors with one of the `years`, or named as authors, left to right within each pattern; hits may overlap."""
+    # In lower case, names of several words that are places name nobody; the text keeps its length.
+    text = _LONG_PLACES.sub(lambda place: place.group().lower(), text)
     yield from _others(text)
     for year in years:
         key = _KEY_BEFORE.search(text, max(0, year.start - 60), year.start) if year.how in ("joined", "glued") else None

@@ -46,6 +46,42 @@ PLACES = words(
     dubai jerusalem haifa manila jakarta bangkok hanoi taipei lima bogota santiago buenos aires paulo janeiro
     rio havana atlantis tianjin chengdu hangzhou nanjing
 
+    aachen aalborg aarhus abuja accra adelaide aden agincourt ahmedabad albuquerque aleppo alexandria alsace amazonas
+    amazonia amhara amman andalusia andes andorra anhui ansan antananarivo antwerp appalachia arequipa assam asturias
+    asuncion augsburg bagamoyo bahamas bahia bali balkans balochistan baltics bamako bangui barbados basra beira beirut
+    belfast belgrade benelux bengaluru bihar bilbao blantyre bohemia bologna bonn bordeaux borneo brasilia bratislava
+    brazzaville bremen bristol brittany brno bucharest buffalo bujumbura bukavu bulawayo busselton butembo calabria
+    calgary campinas canberra caracas cardiff catania ceara cebu chandigarh changsha chechnya chiapas chittagong
+    chongqing christchurch cincinnati cluj coimbra cologne colorado conakry cotonou crete crimea curitiba cusco daegu
+    daejeon dakar dalarna dalian damascus darfur debrecen denver detroit dijon djenne dodoma donetsk dortmund douala
+    drenthe dresden dunedin dusseldorf edmonton eindhoven entebbe enugu erlangen finnmark fortaleza frankfurt freetown
+    freiburg friesland fujian fukuoka funen gaborone galicia gansu gaza gdansk genoa ghent gippsland goa goma gondar
+    gotland gottingen granada graz greenland greifswald grenoble groningen guadalajara guam guangdong guangxi guayaquil
+    gueckedou guizhou gujarat gulu gwangju gyeonggi hainan halifax hannover harare harbin hargeisa haryana hebei
+    heidelberg heilongjiang henan herat himalaya hiroshima hisayama hobart hodeidah hokkaido honolulu hordaland hubei
+    hunan hyderabad iasi ibadan iberia ifakara illawarra ilorin incheon indianapolis innsbruck iquitos isfahan
+    islamabad izmir jaipur java jeddah jeju jiangsu jiangxi jigawa jilin jimma jinan jutland kabul kaduna kampala
+    karelia karnataka kashmir kathmandu katowice kenema kerala kharkiv khartoum kiel kigali kilifi kinshasa kintampo
+    kismayo kisumu kivu kobe kolkata krakow kuakini kumamoto kumasi kunming kuopio lanzhou lapland leipzig leuven
+    liaoning libreville liege liguria lille lilongwe linkoping liverpool ljubljana lodz lome loreto louisville luanda
+    lubeck lublin lubumbashi lucknow lusaka luzon lviv macau maghreb maharashtra mainz makeni malaga malmo managua
+    manaus mandalay maputo marburg mashhad mbarara medellin mekelle melanesia memphis miami midwest milwaukee mindanao
+    minneapolis minsk modena mogadishu mombasa monrovia monterrey montevideo montpellier moravia mosul murcia muscat
+    mwanza mysore mzuzu nagasaki nagoya nampula nantes naples nashville navarra navarre navrongo ndola newark niakhar
+    niamey niigata nijmegen ningxia nordland normandy novosibirsk oakland oaxaca odense odesa odisha okinawa omaha
+    orebro oromia otago ouagadougou oulu padua palawan palermo pamplona papua parma patagonia pelotas penang pernambuco
+    peshawar phoenix piedmont pisa pittsburgh plovdiv podgorica polynesia portland porto poznan pretoria pristina
+    puducherry puebla puglia pune punjab qingdao qinghai quetta quito rajasthan rakai recife regensburg rennes
+    reykjavik riga rostock rouen saarland sabah sacramento sahel saitama salamanca salzburg sanaa sapporo sarajevo
+    sarawak sardinia saxony scania sendai seville shaanxi shandong shanxi shenyang shenzhen shiraz siberia sichuan
+    sicily siena sikasso silesia sindh skane skopje sofia sokoto sonora soweto strasbourg stuttgart sumatra surabaya
+    suzhou sylhet szeged tabriz tallinn tampa tegucigalpa telangana thessaloniki thies thuringia tibet tigray timisoara
+    tirana toliara toulouse transylvania trieste troms tromso trondheim tubingen tucson tulsa turin turkiye turku
+    tuscany tyrol ulsan umbria umea uppsala urumqi vasterbotten vellore veneto verona victoria vientiane vilnius
+    waikato wellington windhoek wroclaw wurzburg xiamen xinjiang yakutia yangon yaounde yokohama yucatan
+    yunnan zagreb zanzibar zaragoza tromsø łodz wrocław białystok
+    zeeland zhejiang zhengzhou ziguinchor
+
     european american british english french german dutch italian spanish swedish danish norwegian finnish
     canadian australian japanese chinese korean indian african asian brazilian mexican swiss austrian belgian
     polish russian turkish iranian egyptian nigerian israeli greek irish scottish welsh international national
@@ -53,6 +89,23 @@ PLACES = words(
     """
 )
 """Countries, regions, cities and what belongs to them, in lower case."""
+
+LONG_PLACES = _listed(
+    """
+    Sierra Leone|El Salvador|Burkina Faso|Costa Rica|Puerto Rico|Cabo Verde|Cape Verde|Ivory Coast|Côte d'Ivoire
+    Viet Nam|Timor-Leste|Trinidad and Tobago|Papua New Guinea|São Tomé and Príncipe|Antigua and Barbuda|Sri Lanka
+    Saint Lucia|St. Lucia|San Marino|Gaza Strip|West Bank|Hong Kong|British Columbia|Nova Scotia|New Brunswick
+    Rhode Island|New Orleans|St. Louis|Salt Lake City|Kansas City|Oklahoma City|Iowa City|Ann Arbor|Des Moines
+    Baton Rouge|Las Vegas|Fort Worth|San Antonio|San Juan|Santa Fe|Long Island|Staten Island|Olmsted County
+    Cape Town|Eastern Cape|Western Cape|Northern Cape|Free State|KwaZulu-Natal|Port Harcourt|Dar es Salaam|Addis Ababa
+    Tel Aviv|Abu Dhabi|Kuala Lumpur|Phnom Penh|Chiang Mai|Port Moresby|Da Nang|Da Qing|Inner Mongolia|Tamil Nadu
+    Uttar Pradesh|Andhra Pradesh|Madhya Pradesh|Himachal Pradesh|West Bengal|Khyber Pakhtunkhwa|Porto Alegre
+    Belo Horizonte|Minas Gerais|Mato Grosso|Santa Catarina|Rio Grande do Sul|La Paz|Santo Domingo|Ciudad Juárez
+    San Luis Potosí|Castilla y León|Castile and León|South Tyrol|Gran Canaria|Isle of Man|Isle of Wight
+    Milton Keynes|Stoke-on-Trent|New Caledonia|Cook Islands|Solomon Islands|Faroe Islands|Marshall Islands
+    """
+)
+"""Places whose words are names of people too, and only together are none."""
 
 NOT_NAMES = PLACES | words(
     """

@@ -416,3 +416,31 @@ def test_what_bears_an_authors_name_is_not_the_author(name: str, said: str, worl
     assert world.desk.guard.find(said) == []
     for leak in (f"As {name} found, it helps.", f"It helps, according to {name}.", f"{name} reported tests in cells."):
         assert [each.kind for each in world.desk.guard.find(leak)] == ["author-year"]
+
+
+PLACES = (
+    "Burkina Faso|Costa Rica|Côte d'Ivoire|El Salvador|Sierra Leone|Türkiye|Gaza|Kampala|Kilifi|"
+    "Addis Ababa|Dar es Salaam|Accra|Cape Town|KwaZulu-Natal|Trinidad and Tobago|Viet Nam|Kuala Lumpur|"
+    "Kerala|Tamil Nadu|Punjab|Hubei|Guangdong|Hokkaido|Hisayama|Porto Alegre|Pelotas|Recife|Medellín|"
+    "Puerto Rico|Colorado|Rhode Island|Detroit|St. Louis|British Columbia|Nova Scotia|Victoria|Bristol|"
+    "Cardiff|Leipzig|Heidelberg|Tuscany|Sardinia|Padua|Seville|Porto|Ghent|Leuven|Malmö|Uppsala|Tromsø|"
+    "Kuopio|Kraków|Łódź|Zagreb|Belgrade|Crete|Tel Aviv"
+)
+
+
+@pytest.mark.parametrize("place", PLACES.split("|"))
+def test_a_place_with_a_year_is_no_author(place: str) -> None:
+    for said in (
+        f"In {place} (2014-2016), cases rose.",
+        f"In {place} (2015), rates fell.",
+        f"Adults in {place}, 2015, had more falls.",
+        f"A survey in {place} 2015 found less dementia.",
+        f"The 2015 {place} study found less dementia.",
+        f"In 2018, {place} reported fewer deaths.",
+    ):
+        assert NOBODY.find(said) == []
+
+
+def test_who_has_a_word_of_a_places_name_is_still_an_author() -> None:
+    for leak in ("Leone (2015) found less.", "In 2018, Salvador reported fewer deaths.", "Louis et al. (2015) agree."):
+        assert [each.kind for each in NOBODY.find(leak)] == ["author-year"]
