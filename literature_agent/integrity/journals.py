@@ -199,6 +199,10 @@ def _longest_journal(window: str, offset: int, name: str, known: Known, *, set_o
     return None
 
 
+# What stands behind the name of a publisher or a group where no journal is meant.
+_NO_TITLE = frozenset(("open-label", "handbook", "collaboration", "library", "tool", "guideline", "guidelines"))
+
+
 def _is_journal(name: str, known: Known, *, set_off: bool, after: str = "") -> bool:
     key = journal_key(name)
     if not key or not name[0].isupper():
@@ -212,7 +216,7 @@ def _is_journal(name: str, known: Known, *, set_off: bool, after: str = "") -> b
     capital = all(part[0].isupper() or part.lower() in ("of", "and", "the", "in", "&", "for") for part in name.split())
     if not capital or not 2 <= len(parts) <= 7:
         return False
-    if parts[0] in JOURNAL_FAMILIES and not any(part in ("open-label",) for part in parts):
+    if parts[0] in JOURNAL_FAMILIES and not _NO_TITLE.intersection(parts):
         return len(parts) <= 5
     return sum(part in JOURNAL_WORDS for part in parts) >= 2 and all(
         part in JOURNAL_WORDS or part in ("of", "and", "the", "in") for part in parts

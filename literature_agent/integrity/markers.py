@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from literature_agent.integrity.hits import Hit
 from literature_agent.integrity.known import bare
 from literature_agent.integrity.vocabulary import words
+from literature_agent.integrity.years import MEASURED
 
 _NUMBERS = r"\d{1,3}(?:\s?(?:[,;-]|and|to)\s?\d{1,3}){0,30}"
 _BRACKET = re.compile(
@@ -49,6 +50,24 @@ _NO_RAISED_BEFORE = words(
 )
 
 
+# `74% [66; 81]`: what was measured, and its interval behind it.
+_ESTIMATE = re.compile(r"(?<![\d.,-])(\d{1,3}(?:\.\d+)?)\s?(?:%|[^\W\d_]{1,5})?\s?$")
+_BOUNDS = re.compile(r"(\d{1,3})\s?(?:[,;-]|to)\s?(\d{1,3})")
+
+
+def _is_interval(numbers: str, before: str, behind: str) -> bool:
+    """Whether two numbers in brackets are the bounds of a number before them, or of what is measured behind."""
+    bounds = _BOUNDS.fullmatch(numbers)
+    if bounds is None:
+        return False
+    low, high = int(bounds[1]), int(bounds[2])
+    if low >= high:
+        return False
+    estimate = _ESTIMATE.search(before)
+    is_range = "-" in numbers and MEASURED.match(behind) is not None
+    return is_range or (estimate is not None and low < float(estimate[1]) < high)
+
+
 def markers(text: str) -> Iterator[Hit]:
     """Numbered markers of a reference list that this answer does not have, and keys of citation managers."""
     for match in _BRACKET.finditer(text):
@@ -56,6 +75,8 @@ def markers(text: str) -> Iterator[Hit]:
         plain = re.fullmatch(r"\d{1,3}", match["numbers"]) is not None
         # Lists of references begin at 1.
         if _INTERVAL.search(before) or re.search(r"(?<!\d)0", match["numbers"]):
+            continue
+        if _is_interval(match["numbers"], before, text[match.end() : match.end() + 20]):
             continue
         if _NUMBER_BEFORE.search(before) and not (
             plain and re.match(r"\s?[.;,:)]|\s?$", text[match.end() : match.end() + 2])
