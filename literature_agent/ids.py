@@ -38,7 +38,10 @@ class FoundIdentifier(NamedTuple):
 _DOI = re.compile(r"10\.\d{4,9}(?:\.\d+){0,8}/[^\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 # What nearly every source sends: nothing to undress, to decode or to trim; a second DOI behind it is looked for apart.
 _BARE_DOI = re.compile(r"10\.[0-9]{4,9}/[!-$&-~]*[0-9A-Za-z]")
-_DOI_DRESS = re.compile(r"^(?:https?://(?:dx\.)?doi\.org/|(?:dx\.)?doi\.org/|info:doi/|doi\s*[:=]?\s*)+", re.I)
+_DOI_DRESS = re.compile(
+    r"^(?:(?:https?://)?(?:(?:dx\.)?doi\.org/|(?:www\.)?(?:bio|med)rxiv\.org/content/(?=10\.))|info:doi/|doi\s*[:=]?\s*)+",
+    re.I,
+)
 _PREPRINT_DOI = re.compile(r"^10\.(?:1101|64898)/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8}(?P<version>v\d+)?$", re.I)
 _VERSION_TAIL = re.compile(
     r"(?P<base>/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8})(?:v\d+)?(?:\.(?:full|abstract))?(?:\.pdf)?$", re.I

@@ -47,6 +47,14 @@ def test_brackets_that_belong_to_a_doi_stay(doi: str) -> None:
         assert normalise_doi(doi) == doi
 
 
+@pytest.mark.parametrize("page", ["https://www.medrxiv.org/content/", "biorxiv.org/content/"])
+def test_the_address_of_a_preprint_names_its_doi(page: str) -> None:
+    doi = normalise_doi(f"{page}10.1101/2020.01.01.20123456v2.full.pdf")
+    assert doi is not None
+    assert strip_doi_version(doi) == "10.1101/2020.01.01.20123456"
+    assert normalise_doi("https://www.biorxiv.org/content/early/2020") is None
+
+
 @pytest.mark.parametrize("text", ["", "10.1002", "10.1002/", "metformin", "11.1002/x", "see 10.1002/x and y"])
 def test_what_is_no_doi_is_refused(text: str) -> None:
     assert normalise_doi(text) is None
