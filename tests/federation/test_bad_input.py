@@ -83,13 +83,15 @@ _MANY = {
 
 
 @pytest.mark.parametrize("source", _WRONG_KIND)
-@pytest.mark.parametrize("fault", ["huge", "control character", "wrong kind", "ten thousand"])
+@pytest.mark.parametrize("fault", ["empty", "blank", "huge", "control character", "wrong kind", "ten thousand"])
 async def test_identifiers_that_cannot_be_fetched_are_refused_in_a_sentence_with_value_and_fix(
     transport: Transport, desk: Desk, source: str, fault: str
 ) -> None:
     many = _MANY.get(source, "{}")
     wrong, fix = _WRONG_KIND[source]
     ids, parts = {
+        "empty": ([""], ("''", "such as")),
+        "blank": (["  "], ("'  '", "such as")),
         "huge": (["x" * 30_000], ("'xxxx", "…'", "such as")),
         "control character": (["900\x00101"], (r"'900\x00101'", "such as")),
         "wrong kind": ([wrong], (wrong, fix)),

@@ -281,7 +281,7 @@ class BioRxivClient:
             InvalidInputError: too many identifiers, or none of them is a preprint DOI.
             SourceError: none could be answered because the service failed.
         """
-        asked = tuple(dict.fromkeys(text for text in ids if text.strip()))
+        asked = tuple(dict.fromkeys(ids))
         if len(asked) > MOST_IDS:
             raise refused(
                 self.name, f"{len(asked):,} DOIs were given, at most {MOST_IDS} are fetched in one call: split them."

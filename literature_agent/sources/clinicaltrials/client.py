@@ -188,7 +188,7 @@ class ClinicalTrialsClient:
             InvalidInputError: too many numbers, or none of them is an NCT number.
             SourceError: none could be answered because the service failed.
         """
-        asked = tuple(dict.fromkeys(text for text in ids if text.strip()))
+        asked = tuple(dict.fromkeys(ids))
         if len(asked) > MOST_IDS:
             raise refused(
                 f"{len(asked):,} identifiers were given, at most {MOST_IDS} are fetched in one call: split them."

@@ -299,13 +299,13 @@ class EuropePMCClient:
             InvalidInputError: too many identifiers, or none of them names a record of Europe PMC.
             SourceError: none could be answered because the service failed.
         """
-        asked = tuple(dict.fromkeys(text for text in ids if text.strip()))
+        asked = tuple(dict.fromkeys(ids))
         if len(asked) > MOST_IDS:
             raise refused(
                 f"{len(asked):,} identifiers were given, at most {MOST_IDS:,} are fetched in one call: split them."
             )
         # Zeros are the form of a PMID that no record has: unknown, without asking (K013).
-        missing = [text for text in asked if text.strip().strip("0") == ""]
+        missing = [text for text in asked if text.strip() and not text.strip().strip("0")]
         targets, wrong = _targets([text for text in asked if text not in missing])
         got: dict[str, DetailedEuropePMCArticle] = {}
         if len(targets) > SINGLY:

@@ -304,7 +304,7 @@ async def test_too_many_identifiers_are_refused(tools: ClinicalTrialsTools, desk
 
 
 async def test_nothing_asked_is_nothing_found(tools: ClinicalTrialsTools) -> None:
-    assert (await tools.fetch([" "])).artifacts == ()
+    assert (await tools.fetch([])).artifacts == ()
 
 
 # --- over real sockets ------------------------------------------------------------------------------------------------

@@ -615,7 +615,7 @@ async def test_nothing_but_refused_ids_raises_and_sends_nothing(tools: EuropePMC
 
 async def test_no_ids_send_nothing(tools: EuropePMCTools, desk: Desk) -> None:
     """K013: an empty list, and ids that cannot exist, are answered without a request."""
-    result = await tools.fetch_europepmc(["", " "])
+    result = await tools.fetch_europepmc([])
     assert (result.artifacts, result.not_found, result.failed) == ((), (), {})
     assert (await tools.fetch_europepmc(["00000000"])).not_found == ("00000000",)
     assert desk.sent == []
