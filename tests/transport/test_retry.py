@@ -177,14 +177,18 @@ async def test_cancellation_while_waiting_for_the_next_attempt_leaves_at_once(
     assert len(replies.requests) == 1
 
 
+@pytest.mark.parametrize("refusals", [0, 1])
 async def test_cancellation_on_the_wire_is_not_a_reason_to_ask_again(
-    ask: Request, serve: Callable[..., Loopback], open_transport: Callable[..., Transport]
+    refusals: int, ask: Request, serve: Callable[..., Loopback], open_transport: Callable[..., Transport]
 ) -> None:
-    """K114."""
+    """K114: in the first attempt, and in one that the policy has asked for."""
     loop, arrived = asyncio.get_running_loop(), asyncio.Event()
     hung_up = threading.Event()
 
     def hang(handler: Handler) -> None:
+        if len(server.requests) <= refusals:
+            handler.answer(503)
+            return
         loop.call_soon_threadsafe(arrived.set)
         if handler.rfile.read(1) == b"":  # returns when the client hangs up
             hung_up.set()
@@ -198,7 +202,7 @@ async def test_cancellation_on_the_wire_is_not_a_reason_to_ask_again(
         with pytest.raises(asyncio.CancelledError):
             await call
         assert await asyncio.to_thread(hung_up.wait, 10)
-    assert len(server.requests) == 1
+    assert len(server.requests) == refusals + 1
 
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
