@@ -126,8 +126,14 @@ def _usage_error(screen: Screen, refused: TyperException) -> int:
     return USAGE
 
 
+_IN_QUOTES = {"run": "question", "chat": "question", "search": "query"}
+"""What a shell takes apart."""
+
+
 def _next_step(message: str, command: str) -> str:
     verb = command.rpartition(" ")[2]
+    if message.startswith("Got unexpected extra argument") and verb in _IN_QUOTES:
+        return f"Put the {_IN_QUOTES[verb]} in quotes, or see `{command} --help`."
     if verb in ("search", "fetch") and message.startswith("No such option: --source"):
         part = "; a part of Europe PMC is named in the query, as SRC:PPR" if verb == "search" else ""
         return f"The source is the first word after `{verb}`{part}."

@@ -18,8 +18,8 @@ import typer
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.durable_runs import require_durable
-from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import InvalidInputError
+from literature_agent.cli.screen import Screen, color_wanted, error_document
+from literature_agent.errors import InvalidInputError, LiteratureError
 
 if TYPE_CHECKING:
     from literature_agent.durable.batch import Batch, Progress
@@ -100,11 +100,12 @@ def batch(
         screen.note(f"Without an answer, with the reason: {letters_file(out)}.")
     if stop.is_set() and done.left:
         screen.note(f"Stopped with {done.left} left; the same command goes on with them.")
+    is_whole = not (done.left or batch.dead or done.partial)
+    code = (0 if is_whole else PARTIAL) if done.done else FAILED
     if screen.json:
-        screen.document(_summary(batch, out))
-    if done.left or batch.dead or done.partial:
-        return PARTIAL if done.done else FAILED
-    return 0
+        summary = _summary(batch, out)
+        screen.document({**error_document(_first_error(batch)), **summary} if code == FAILED else summary)
+    return code
 
 
 @contextmanager
@@ -245,6 +246,12 @@ def _stopping(stop: threading.Event, screen: Screen) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _first_error(batch: Batch) -> LiteratureError:
+    """Why there is no answer: in JSON mode every failure carries an error."""
+    stopped = LiteratureError("Stopped before the first answer.", reason="request_interrupted", retryable=True)
+    return next((letter.error for letter in batch.dead.values()), stopped)
 
 
 def _summary(batch: Batch, out: Path) -> dict[str, Any]:

@@ -92,9 +92,9 @@ def cite(
     else:
         screen.result(text)
         for name in listed.not_found:
-            screen.note(f"Not found: {name}")
+            screen.trouble(f"Not found: {name}")
         for name, error in listed.failed.items():
-            screen.note(f"Failed: {name}: {told(error)}")
+            screen.trouble(f"Failed: {name}: {told(error)}")
     return PARTIAL if listed.not_found or listed.failed else 0
 
 

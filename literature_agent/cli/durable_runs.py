@@ -15,9 +15,9 @@ import typer
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.files import output_file
-from literature_agent.cli.forms import SUFFIXES, Format, format_of
+from literature_agent.cli.forms import SUFFIXES, Format, form_of_output
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted
 
 if TYPE_CHECKING:
     from literature_agent.custody import Observer
@@ -84,8 +84,7 @@ def resume(
 
     if json and output is None and format not in (None, Format.json):
         raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
-    asked = None if output is None else format_of(output)
-    form = format or asked or (Format.json if json else Format.text)
+    form = format or form_of_output(output) or (Format.json if json else Format.text)
     file = None if output is None else output_file(output, run_id, SUFFIXES[form])
     screen = Screen(
         json=json or (form is Format.json and file is None), quiet=quiet, verbose=verbose, color=color_wanted(no_color)
@@ -137,7 +136,9 @@ def runs(
             return 1 if health.stranded else 0
         elif action == "prune":
             removed = book.prune(timedelta(days=older_than))
-            _show(screen, {"removed": removed}, f"Removed {removed} ended runs older than {older_than:g} days.")
+            _show(
+                screen, {"removed": removed}, f"Removed {counted(removed, 'ended run')} older than {older_than:g} days."
+            )
         else:
             lines = book.lines(limit=limit)
             text = "\n".join(_row(line) for line in lines) or "No durable runs."

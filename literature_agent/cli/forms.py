@@ -48,6 +48,24 @@ def format_of(output: Path) -> Format | None:
     return next((form for form, suffix in SUFFIXES.items() if output.name.lower().endswith(suffix)), None)
 
 
+def form_of_output(output: Path | None) -> Format | None:
+    """The form that `--output` asks for; None where it asks for none: no file, a folder, a name without an ending.
+
+    Raises:
+        InvalidInputError: its ending names no form, or the system can't look it up.
+    """
+    if output is None:
+        return None
+    check_name(output)
+    form = format_of(output)
+    if form is not None or not output.suffix or output.is_dir():
+        return form
+    raise InvalidInputError(
+        f"The output file {str(output)[:80]!r} has no ending that says its form.",
+        recovery=f"End it in one of {', '.join(SUFFIXES.values())}, or give --format.",
+    )
+
+
 def check_log_files(files: Sequence[Path]) -> None:
     """Refuse, before any work, a file of the search log that could not be written.
 

@@ -11,12 +11,13 @@ import typer
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import ConfigurationError
+from literature_agent.errors import ConfigurationError, InvalidInputError
 
 if TYPE_CHECKING:
     from literature_agent.mcp_server.policy import Policy
 
 TOKEN = "LITERATURE_AGENT_MCP_TOKEN"
+HOST, PORT = "127.0.0.1", 8848
 
 
 class Identifiers(StrEnum):
@@ -31,8 +32,10 @@ class BibliographyForm(StrEnum):
 
 def mcp(
     http: Annotated[bool, typer.Option("--http", help="Streamable HTTP instead of standard input and output.")] = False,
-    host: Annotated[str, typer.Option(help="Address to listen at, with --http.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port, with --http; 0 takes a free one.")] = 8848,
+    host: Annotated[str | None, typer.Option(help=f"Address to listen at, with --http ({HOST}).")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help=f"Port, with --http; 0 takes a free one ({PORT}).")
+    ] = None,
     policy: Annotated[Path | None, typer.Option(metavar="FILE", help="Who may call what, as TOML.")] = None,
     tools: Annotated[
         str | None, typer.Option(metavar="A,B", help="Tools to expose without a policy file, instead of the default.")
@@ -68,6 +71,10 @@ def mcp(
             recovery="Install the extra: pip install 'literature-agent[mcp]'.",
         ) from None
     from literature_agent.mcp_server.policy import new_token
+
+    if not http and (host is not None or port is not None):
+        raise InvalidInputError("--host and --port are of a server over HTTP.", recovery="Give --http too.")
+    host, port = host or HOST, PORT if port is None else port
 
     screen = Screen(quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     if make_token:

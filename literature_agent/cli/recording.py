@@ -34,7 +34,7 @@ def open_recording(
     if len(given) > 1:
         raise InvalidInputError(f"{given[0]} and {given[1]} contradict each other.", recovery="Give one of them.")
     if question is None and replay is None and drift is None:
-        raise InvalidInputError("Missing argument 'QUESTION'.", recovery="See `literature-agent run --help`.")
+        raise InvalidInputError("Missing argument 'question'.", recovery="See `literature-agent run --help`.")
     refused = [name for name, is_given in beside.items() if is_given]
     if drift is not None and refused:
         raise InvalidInputError(

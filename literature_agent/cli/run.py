@@ -22,7 +22,7 @@ from literature_agent.cli.forms import (
     check_log_files,
     document_of,
     failure_of,
-    format_of,
+    form_of_output,
     rendered,
     rendered_log,
 )
@@ -116,8 +116,7 @@ def run(
     if json and output is None and not open_report and format not in (None, Format.json):
         raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
     options.check_limits(deadline, max_cost)
-    asked = None if output is None else format_of(output)
-    form = format or (Format.html if open_report else asked) or (Format.json if json else Format.text)
+    form = format or (Format.html if open_report else form_of_output(output)) or (Format.json if json else Format.text)
     beside = {
         "--output": output is not None,
         "--open": open_report,

@@ -36,6 +36,8 @@ BAD_INPUT = [
     (("run", "x", "--deadline", "nan"), "--deadline"),
     (("run", "x", "--format", "pdf"), "--format"),
     (("run", "x", "--output", "/no/such/folder/a.md"), "does not exist"),
+    (("run", "x", "--output", "answer.docx"), "The output file 'answer.docx' has no ending that says its form."),
+    (("resume", "x", "--output", "answer.docx"), "The output file 'answer.docx' has no ending that says its form."),
     (("run", "x", "--searches", "/no/such/file"), "can't be read"),
     (("run", "x", "--no-such-option"), "No such option: --no-such-option"),
     (("run", "x", "surplus"), "surplus"),
@@ -132,6 +134,7 @@ def test_what_the_system_refuses_is_said_in_words(cli: Run, server: SandboxServe
     for arguments, said in (
         (("sandbox", "--port", taken), f"cannot open port {taken} on 127.0.0.1: Address already in use. Choose"),
         (("mcp", "--http", "--port", taken), f"cannot open port {taken} on 127.0.0.1: Address already in use. Choose"),
+        (("mcp", "--port", "1"), "--host and --port are of a server over HTTP. Give --http too."),
         (("mcp", "--policy", "/no/such.toml"), "'/no/such.toml' can't be read: No such file or directory. Give"),
         (("mcp", "--policy", str(tmp_path)), "can't be read: Is a directory. Give"),
         (("mcp", "--policy", str(tmp_path / "bytes.toml")), "can't be read: it is not UTF-8 text. Give"),
@@ -149,6 +152,9 @@ def test_what_the_system_refuses_is_said_in_words(cli: Run, server: SandboxServe
         (("search", "nosuch", "x"), "medrxiv, clinicaltrials; or `all`, which asks them all."),
         (("search", "europepmc", "x", "--sources", "PPR"), "word after `search`; a part of Europe PMC is named in the"),
         (("fetch", "pubmed", "1", "--source", "x"), "The source is the first word after `fetch`."),
+        (("run", "metformin", "and", "memory"), "Put the question in quotes, or see `literature-agent run --help`."),
+        (("search", "pubmed", "metformin", "memory"), "Put the query in quotes"),
+        (("run", "x", "--output", "answer.docx"), ".nbib, .json, or give --format."),
         (("search", "biorxiv", "x"), "or search europepmc with SRC:PPR in the query."),
     ],
 )

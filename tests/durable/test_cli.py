@@ -44,7 +44,7 @@ def test_a_durable_run_is_listed_shown_again_and_removed(capsys: pytest.CaptureF
     assert main(["runs", "health"]) == 0
     assert capsys.readouterr().out == "0 workers, 0 runs on their way, 0 waiting, 0 interrupted.\n"
     assert main(["runs", "prune", "--older-than", "0"]) == 0
-    assert capsys.readouterr().out == "Removed 1 ended runs older than 0 days.\n"
+    assert capsys.readouterr().out == "Removed 1 ended run older than 0 days.\n"
     assert main(["runs"]) == 0
     assert capsys.readouterr().out == "No durable runs.\n"
 
@@ -69,6 +69,23 @@ def test_a_batch_writes_its_answers_and_says_what_it_did(
     assert done["partial"] == int(status == "partial")
     [row] = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert (row["question"], row["status"]) == ("Metformin in dementia?", status)
+
+
+@pytest.mark.usefixtures("at_sandbox")
+def test_a_batch_without_any_answer_is_a_failure_with_its_error(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, sandbox: SandboxServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LITERATURE_AGENT_RETRY_ATTEMPTS", "1")
+    questions = tmp_path / "q.csv"
+    questions.write_text("question,sources\nMetformin in dementia?,pubmed\n", encoding="utf-8")
+    sandbox.faults.set("all", "server_error")
+    try:
+        assert main(["batch", str(questions), "--out", str(tmp_path / "o.csv"), "--retries", "0", "--json"]) == 1
+    finally:
+        sandbox.faults.clear()
+    done = document(capsys)
+    assert done["error"]["reason"] == "request_unreachable"
+    assert (done["answered"], done["failed"]) == (0, 1)
 
 
 @pytest.mark.usefixtures("at_sandbox")
