@@ -382,7 +382,14 @@ _TRAILING_INITIALS = re.compile(rf"(?:,?\s(?:[{UPPER}]\.?[\s-]?){{1,3}})+$")
 _NOUN = re.compile(
     r"(?:tions?|sions?|ments?|ness|ities|ity|isms?|ologies|ology|itis|emia|aemia|osis|oses|omas?|therapy|therapies|graphy|grams?"
     r"|scopy|ectomy|plasty|mab|nib|statins?|pril|sartan|olol|gliptin|gliflozin|glutide|formin|cillin|mycin|azole|parib|lukast"
-    r"|triptan|setron|ships?|hoods?|ances?|ences?|ings|ically|ively)$"
+    r"|triptan|setron|ships?|hoods?|ances?|ences?|ings|ically|ively"
+    # Endings of the international names of drugs that family names do not have.
+    r"|xaban|ivir|avir|ovir|mectin|ethasone|nisone|nisolone|imibe|renone|arone|bitril|oxetine|traline|cycline|quiline|quine"
+    r"|niazid|fampicin|sunate|gravir|platin|taxel|oxifen|trozole|lutamide|dronate|floxacin|oxacin|thromycin|penem|bactam|vudine|citabine"
+    r"|morphine|norphine|rphanol|oxone|thadone|oxycodone|fentanil|entanyl|prost|prostol|tocin|inersen|parvovec|caftor|xyurea"
+    r"|dipine|azine|azepam|azolam|barbital|caine|flurane|peridone|apine|triptyline|azepine|gabalin|racetam|stigmine|glitazone"
+    r"|fenac|profen|coxib|asib|ciclib|zomib|limus|onide|meterol|tropium|semide|thiazide|lactone|vaptan|fibrate|siran|trombopag"
+    r"|poetin|grastim|fungin|pristone|estradiol|gesterone|relix|relin|tropin|chicine|tidine|atadine|kinumab|kinra|ercept)$"
 )
 
 
@@ -405,9 +412,9 @@ def _is_name(name: str) -> bool:
 
 def _may_be_family(low: str) -> bool:
     """Whether a bare word is none of the words that are no family name."""
-    return not (
-        low in NOT_NAMES or low in EPONYMS or low in COMMON_WORD_JOURNALS or low in JOURNALS or _NOUN.search(low)
-    )
+    if low in NOT_NAMES or low in EPONYMS or low in COMMON_WORD_JOURNALS or low in JOURNALS:
+        return False
+    return low in SURNAMES or _NOUN.search(low) is None
 
 
 def _is_part_of_a_name(before: str) -> bool:

@@ -102,16 +102,29 @@ LONG_PLACES = _listed(
     Uttar Pradesh|Andhra Pradesh|Madhya Pradesh|Himachal Pradesh|West Bengal|Khyber Pakhtunkhwa|Porto Alegre
     Belo Horizonte|Minas Gerais|Mato Grosso|Santa Catarina|Rio Grande do Sul|La Paz|Santo Domingo|Ciudad Juárez
     San Luis Potosí|Castilla y León|Castile and León|South Tyrol|Gran Canaria|Isle of Man|Isle of Wight
-    Milton Keynes|Stoke-on-Trent|New Caledonia|Cook Islands|Solomon Islands|Faroe Islands|Marshall Islands
+    Johns Hopkins|Mayo Clinic|Cleveland Clinic|Kaiser Permanente|Mass General|Eli Lilly|Global Fund|World Bank
+    Supreme Court|Milton Keynes|Stoke-on-Trent|New Caledonia|Cook Islands|Solomon Islands|Faroe Islands|Marshall Islands
     """
 )
-"""Places whose words are names of people too, and only together are none."""
+"""Places and bodies whose words are names of people too, and only together are none."""
 
 NOT_NAMES = PLACES | words(
     """
     january february march april may june july august september october november december jan feb mar apr jun
     jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday spring summer autumn
     fall winter easter christmas ramadan alpha beta gamma delta epsilon omicron sigma lambda alma-ata
+
+    ozempic wegovy mounjaro zepbound leqembi kisunla aduhelm humira keytruda opdivo covaxin sputnik vaxzevria shingrix
+    gardasil dengvaxia comirnaty spikevax paxlovid zolgensma trikafta entresto xarelto eliquis jardiance farxiga fitbit
+    facebook twitter zoom tiktok instagram youtube tricare medscape epic cerner truven optum marketscan biobank
+    lifelines betula kungsholmen bogalusa avon caerphilly newcastle hajj lockdown lockdowns monsoon biogen eisai gilead
+    amgen genentech karolinska harvard stanford charite zinc iron magnesium calcium potassium sodium selenium iodine
+    lithium folate curcumin cannabis cannabidiol nicotine melatonin ketamine levodopa artemether psilocybin probiotics
+    prebiotics rotigotine shigella escherichia clostridioides clostridium mycobacterium anopheles aedes culex wolbachia
+    lassa nipah hendra borrelia leptospira toxoplasma lactobacillus bifidobacterium akkermansia bacteroides prevotella
+    trypanosoma leishmania giardia cryptosporidium wuchereria enterobacter acinetobacter enterococcus listeria
+    legionella campylobacter yersinia brucella coxiella bartonella chlamydia neisseria treponema bordetella haemophilus
+    cryptococcus pneumocystis
 
     the a an in on at by of to from for with since until till during before after between among over under about
     around approximately nearly almost only all both some most many several few more less than then when while
@@ -179,6 +192,10 @@ EPONYMS = words(
     bell kaposi paget student cohen cochran pearson spearman kaplan meier mann whitney wilcoxon bonferroni tukey
     bayes cronbach levene dunnett kendall fleiss gleason apgar glasgow karnofsky barthel beck hamilton likert
     charlson child pugh rankin kolmogorov smirnov shapiro wilk kruskal wallis friedman mcnemar hosmer lemeshow
+    sjogren behcet takayasu guillain-barre guillain barre ehlers-danlos charcot-marie-tooth charcot duchenne fabry
+    gaucher pompe tay-sachs rett angelman prader-willi tourette asperger meniere zollinger-ellison lyme chagas
+    hirschsprung creutzfeldt-jakob lewy wernicke korsakoff stevens-johnson stargardt waldenstrom peutz-jeghers li-
+    fraumeni hippel-lindau budd-chiari klinefelter sezary dupuytren peyronie roche bayer merck
     clavien dindo mantel haenszel schoenfeld poisson gauss markov breslow hardy weinberg mendel fisher
     """
 )

@@ -444,3 +444,31 @@ def test_a_place_with_a_year_is_no_author(place: str) -> None:
 def test_who_has_a_word_of_a_places_name_is_still_an_author() -> None:
     for leak in ("Leone (2015) found less.", "In 2018, Salvador reported fewer deaths.", "Louis et al. (2015) agree."):
         assert [each.kind for each in NOBODY.find(leak)] == ["author-year"]
+
+
+NO_NAMES = (
+    "Remdesivir|Tamoxifen|Ivermectin|Dexamethasone|Bedaquiline|Dolutegravir|Cisplatin|Methadone|"
+    "Nusinersen|Zinc|Melatonin|Ozempic|Wegovy|Leqembi|Aduhelm|Dengvaxia|Paxlovid|Fitbit|Facebook|Biogen|"
+    "Gilead|Roche|Merck|Mayo Clinic|Johns Hopkins|Karolinska|World Bank|Biobank|Betula|Shigella|"
+    "Mycobacterium|Wolbachia|Toxoplasma|Akkermansia|Lyme|Duchenne|Fabry|Rett|Prader-Willi|Guillain-Barré|"
+    "Ehlers-Danlos|Sjögren|Tourette|Hajj|Lockdown"
+)
+
+
+@pytest.mark.parametrize("name", NO_NAMES.split("|"))
+def test_a_drug_a_firm_a_germ_or_a_disease_with_a_year_is_no_author(name: str) -> None:
+    for said in (
+        f"{name} (2015) was studied.",
+        f"The {name} 2015 data were pooled.",
+        f"In 2018, {name} showed benefit.",
+        f"The 2015 {name} trial was stopped.",
+    ):
+        assert NOBODY.find(said) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["Thomas", "Clement", "Petersen", "Larsen", "Okafor", "Hunt", "Nguyen", "Washington-Reed"]
+)
+def test_a_family_name_that_ends_as_a_noun_does_is_still_an_author(name: str) -> None:
+    for leak in (f"{name} (2015) agrees.", f"In 2018, {name} showed benefit.", f"The 2015 {name} trial was stopped."):
+        assert [each.kind for each in NOBODY.find(leak)] == ["author-year"]
