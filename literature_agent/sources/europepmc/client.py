@@ -226,7 +226,6 @@ class EuropePMCClient:
         seen: set[str] = set()
         cursor: str | None = plan.cursor
         first: SearchPage | None = None
-        received = 0
         failure: SourceError | None = None
         while cursor is not None and len(found) < plan.limit:
             seen.add(cursor)
@@ -239,12 +238,13 @@ class EuropePMCClient:
                 failure = failed
                 break
             first = first or page
-            received += page.rows
             unreadable += page.unreadable
             before = len(found)
             for article in page.articles:
                 found.setdefault((article.epmc_source, article.epmc_id), article)
-            ended = page.next_cursor in seen or (plan.cursor == "*" and received >= page.total)
+            # A record that has moved to a later page while the list was read counts once.
+            came = len(found) + len(unreadable)
+            ended = page.next_cursor in seen or (plan.cursor == "*" and came >= page.total)
             # A page of nothing but known records would go on for ever on a server that invents cursors.
             cursor = None if ended or len(found) == before else page.next_cursor
         assert first is not None

@@ -178,6 +178,17 @@ async def test_empty_page_ends_the_list(tools: EuropePMCTools, desk: Desk, rows:
     assert result.warnings == ("Europe PMC states 3 hits, but its list ended after 2 records.",)
 
 
+async def test_a_record_that_comes_twice_does_not_end_the_list_before_the_last(
+    tools: EuropePMCTools, desk: Desk, rows: Rows
+) -> None:
+    """Ours: while a list is read, a new record may move the others on by one."""
+    desk.answers(r"cursorMark=\*", rows(["1", "2"], total=4, cursor="AoI1"))
+    desk.answers("cursorMark=AoI1", rows(["2", "3"], total=4, cursor="AoI2"))
+    desk.answers("cursorMark=AoI2", rows(["4"], total=4, cursor="AoI3"))
+    result = await tools.search_europepmc("x", max_results=60, page_size=2)
+    assert (ids_of(result), result.next_page, result.warnings) == (["1", "2", "3", "4"], None, ())
+
+
 async def test_stated_total_ends_the_list_without_one_more_request(
     tools: EuropePMCTools, desk: Desk, rows: Rows
 ) -> None:
