@@ -247,7 +247,8 @@ class _Finder:
             verb = "has no record and is" if listing.unmatched == 1 else "have no record and are"
             self.warnings.append(f"{listing.unmatched} of the {listing.total:,} works {verb} left out.")
         if listing.total > len(listing.records) + listing.unmatched:
-            self.warnings.append(f"Europe PMC lists {listing.total:,}; the first {len(listing.records):,} were read.")
+            which = "newest" if kind == "citations" else "first"
+            self.warnings.append(f"Europe PMC lists {listing.total:,}; the {which} {len(listing.records):,} were read.")
         return [self._europepmc_target(one.id_text) for one in records], listing.total
 
     async def _pmid(self) -> str | None:

@@ -7,6 +7,7 @@ have no identifier: they are counted, not listed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal
 from urllib.parse import quote
 
@@ -36,18 +37,18 @@ class Listed:
 
 @dataclass(frozen=True)
 class Listing:
-    """The first page of a list, in Europe PMC's order."""
+    """One or two pages of a list, in Europe PMC's order."""
 
     total: int
     records: tuple[Listed, ...]
     unmatched: int = 0
-    """Works of this page that have no record."""
+    """Works of these pages that have no record."""
 
 
-def listing_request(kind: CitationKind, source: str, epmc_id: str) -> Request:
-    """`GET /{source}/{id}/citations` or `/references`, the first page."""
+def listing_request(kind: CitationKind, source: str, epmc_id: str, page: int = 1) -> Request:
+    """`GET /{source}/{id}/citations` or `/references`, one page."""
     path = f"{quote(source, safe='')}/{quote(epmc_id, safe='')}/{kind}"
-    params = (("page", "1"), ("pageSize", str(PAGE)), ("format", "json"))
+    params = (("page", str(page)), ("pageSize", str(PAGE)), ("format", "json"))
     return Request(NAME, "europepmc", path, params=params, accept="application/json", max_age_s=A_DAY)
 
 
@@ -78,6 +79,8 @@ def parse_listing(body: bytes, kind: CitationKind) -> Listing:
 async def listed(transport: Transport, kind: CitationKind, source: str, epmc_id: str) -> Listing:
     """The records that cite, or are cited by, the record `source`/`epmc_id`.
 
+    A list of those that cite it begins with the oldest: of a long one the last two pages are read.
+
     Raises:
         SourceError: Europe PMC gave no usable answer.
     """
@@ -85,7 +88,16 @@ async def listed(transport: Transport, kind: CitationKind, source: str, epmc_id:
     def read(answer: Answer) -> Listing:
         return parse_listing(require_data(answer), kind)
 
-    return await transport.send(listing_request(kind, source, epmc_id), read)
+    async def ask(page: int) -> Listing:
+        return await transport.send(listing_request(kind, source, epmc_id, page), read)
+
+    first = await ask(1)
+    last = ceil(first.total / PAGE)
+    if kind == "references" or last <= 1:
+        return first
+    earlier, newest = first if last == 2 else await ask(last - 1), await ask(last)
+    records = tuple(dict.fromkeys((*earlier.records, *newest.records)))
+    return Listing(newest.total, records, earlier.unmatched + newest.unmatched)
 
 
 def _id_text(row: object) -> str | None:

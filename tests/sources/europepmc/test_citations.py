@@ -67,6 +67,16 @@ async def test_maintenance_of_this_one_service_is_a_failure(transport: Transport
     assert (caught.value.reason, caught.value.retryable) == ("europepmc_unreachable", True)
 
 
+async def test_of_a_long_list_of_citing_records_the_newest_are_read(transport: Transport, desk: Any) -> None:
+    for number in (1, 2, 3, 4):
+        rows = [{"id": f"9000000{number}", "source": "MED", "pubYear": 2000 + number}]
+        body = {"version": "6.9", "hitCount": 3_300, "citationList": {"citation": rows}}
+        desk.answers(f"page={number}&", json.dumps(body))
+    found = await listed(transport, "citations", "MED", "90000009")
+    assert (found.total, found.records) == (3_300, (Listed("90000003", 2003), Listed("90000004", 2004)))
+    assert len(desk.sent) == 3
+
+
 @pytest.mark.parametrize(
     ("file", "total", "rows"),
     [("citations-page1.json", 810, 25), ("citations-last-page33.json", 810, 10), ("citations-none.json", 0, 0)],
