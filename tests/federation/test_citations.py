@@ -177,16 +177,34 @@ async def test_an_ambiguous_place_is_said_to_be_so(transport: Transport, desk: A
     assert desk.count("ecitmatch") == 1
 
 
+RECORD = (
+    "<PubmedArticle><MedlineCitation><PMID>{0}</PMID><Article><Journal><JournalIssue><Volume>48</Volume><PubDate><Year>"
+    "2021</Year></PubDate></JournalIssue><Title>J Synth</Title></Journal><ArticleTitle>{1}</ArticleTitle><Pagination>"
+    "<MedlinePgn>201</MedlinePgn></Pagination><AuthorList><Author><LastName>Doe</LastName></Author></AuthorList>"
+    "<PublicationTypeList><PublicationType>{2}</PublicationType></PublicationTypeList></Article></MedlineCitation>"
+    "</PubmedArticle>"
+)
+HEADING = "Yearly highlights of widgets"
+
+
+@pytest.mark.parametrize("is_paper_there", [True, False])
+@pytest.mark.parametrize("title", [HEADING, f"Correction: {HEADING}"])
+async def test_a_notice_that_stands_before_its_paper_is_not_taken_for_it(
+    title: str, is_paper_there: bool, transport: Transport, desk: Any
+) -> None:
+    """K009."""
+    notice, paper = RECORD.format(90000001, title, "Published Erratum"), RECORD.format(90000002, HEADING, "Review")
+    desk.answers("esearch", '{"esearchresult":{"count":"2","idlist":["90000001","90000002"]}}')
+    desk.answers("efetch", f"<PubmedArticleSet>{notice}{paper * is_paper_there}</PubmedArticleSet>", kind="text/xml")
+    desk.answers("europepmc", '{"hitCount":0,"resultList":{"result":[]}}')
+    found = await match(transport, f"Doe J. {HEADING}. 2021.")
+    assert (found.status, found.pmid) == (("matched", "90000002") if is_paper_there else ("unknown", None))
+
+
 @pytest.mark.parametrize("citation", ["Doe J. J Synth. 2021;48:201", "Doe J. Yearly highlights of widgets. 2021."])
 async def test_of_several_works_that_fit_as_well_none_is_picked(citation: str, transport: Transport, desk: Any) -> None:
     """K073: a heading that recurs, or letters that begin on one page."""
-    record = (
-        "<PubmedArticle><MedlineCitation><PMID>{0}</PMID><Article><Journal><JournalIssue><Volume>48</Volume><PubDate>"
-        "<Year>2021</Year></PubDate></JournalIssue><Title>J Synth</Title></Journal><ArticleTitle>Yearly highlights of "
-        "widgets</ArticleTitle><Pagination><MedlinePgn>201</MedlinePgn></Pagination><AuthorList><Author><LastName>Doe"
-        "</LastName></Author></AuthorList></Article></MedlineCitation></PubmedArticle>"
-    )
-    records = record.format(90000001) + record.format(90000002)
+    records = RECORD.format(90000001, HEADING, "Editorial") + RECORD.format(90000002, HEADING, "Editorial")
     desk.answers("ecitmatch", "j|2021|48|201||lacit0x|AMBIGUOUS 90000001,90000002\n", kind="text/plain")
     desk.answers("esearch", '{"esearchresult":{"count":"2","idlist":["90000001","90000002"]}}')
     desk.answers("efetch", f"<PubmedArticleSet>{records}</PubmedArticleSet>", kind="text/xml")
