@@ -80,6 +80,8 @@ def _kind(language: str, text: str) -> str:
             return "client configuration"
         if "consumer" in document:
             return "policy"
+    if language == "yaml" and "\ncases:\n" in text:
+        return "dataset"
     return f"block of {language or 'no language'!r}"
 
 

@@ -118,6 +118,7 @@ SHOWN = (
     ("[1]", "\n\nReferences\n\n[1] "),
     ("True ", "[1]", "\n\nReferences\n\n[1] ", "semaglutide"),
     ("['a'] ",),
+    ("started Model extractive\nsearch_started PubMed: ", 'finished Finished: complete\ncomplete {"run_id":"'),
     ("recall 1.00 complete ", "unknown_references=0"),
     ("complete True\n",),
     ('{"literature_aggregator":"Status: complete', "«artifact:link:cite~"),
@@ -163,7 +164,7 @@ FILES = {
     "lines.jsonl": '{"source": "pubmed", "query": "metformin"}\n',
     "q.txt": "Does metformin slow cognitive decline?\n",
     "lines.txt": "ask 1 What fell?\nexport refs.bib\n",
-    "questions.jsonl": '{"question": "Metformin in dementia?", "sources": ["pubmed"], "max_requests": 2}\n',
+    "questions.jsonl": '{"question": "Metformin in dementia?", "sources": ["pubmed"], "max_requests": 20}\n',
 }
 
 
@@ -319,6 +320,16 @@ def test_the_evaluation_runs_and_compares(
             assert {"report.json", "report.html"} <= made
         if "--out" in words:
             assert "<html" in Path(words[words.index("--out") + 1]).read_text(encoding="utf-8")
+
+
+@runs("dataset")
+def test_the_dataset_is_run(part: Part, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(part.text, encoding="utf-8")
+    assert evaluate(["run", str(file), "--out", str(tmp_path / "out"), *SMALL]) == 0
+    written = capsys.readouterr()
+    assert re.search(r"^ *recall .* 1\.000 ", written.out, re.M)
+    assert written.err == ""
 
 
 # --- clients of the MCP server
