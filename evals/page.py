@@ -66,7 +66,7 @@ def render_page(report: Report, out: Path) -> str:
     charts += _scatter(report)
     rows = [
         [
-            one.name,
+            metric(one.name).told,
             figure(one.mean, metric(one.name)),
             f"{figure(one.low, metric(one.name))} to {figure(one.high, metric(one.name))}",
             str(one.cases),
@@ -108,7 +108,7 @@ def write_comparison(before: Report, after: Report, moved: Sequence[Moved], judg
     first, second = f"A: {before.made.model}", f"B: {after.made.model}"
     rows = [
         [
-            one.metric.name,
+            one.metric.told,
             figure(one.before.mean, one.metric),
             figure(one.after.mean, one.metric),
             *differences(one),

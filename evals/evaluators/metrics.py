@@ -20,6 +20,11 @@ class Metric(NamedTuple):
     evaluator: str = ""
     """Which one gives it, where a failed case counts."""
 
+    @property
+    def told(self) -> str:
+        """Its name, and what it is where the name alone does not say so."""
+        return self.name if self.name.replace("_", " ") == self.label else f"{self.name}: {self.label}"
+
 
 METRICS: tuple[Metric, ...] = (
     Metric(

@@ -254,6 +254,7 @@ def test_a_better_run_is_told_from_one_that_is_the_same(good: Outcome, tmp_path:
     page = tmp_path / "diff.html"
     assert compare_main([str(tmp_path / "b"), str(tmp_path / "a"), "--out", str(page), "--fail-on-worse"]) == 1
     assert "Cases that moved most" in page.read_text(encoding="utf-8")
+    assert "seen: relevant shown to the model" in page.read_text(encoding="utf-8")
     assert compare_main([str(tmp_path / "b"), str(tmp_path / "a"), "--out", "/no/such/diff.html"]) == 2
 
 
