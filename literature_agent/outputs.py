@@ -222,15 +222,21 @@ class LiteratureAggregationOutput(Record):
     run_id: str
     question: str
     summary: str
+    """Prose with references; `render_text(output.summary, output)` makes them numbers and adds the bibliography."""
     relevant_articles: tuple[Artifact, ...] = ()
+    """Best first, each of its class in `literature_agent.artifacts`, with the reason as `relevance` and `quotes`."""
     articles_analyzed: int = 0
     """Families of which the model was shown the whole abstract or full text; snippets count as screened."""
     key_themes: tuple[KeyTheme, ...] = ()
     research_gaps: tuple[ResearchGap, ...] = ()
     status: OutputStatus
+    """`complete`: ended by itself, and every source asked answered. `partial`: ended early, or a source failed while
+    another answered. `no_evidence`: all answered, and nothing was found. `failed`: no source answered."""
     limitations: tuple[str, ...] = ()
+    """Sentences about what a reader must know: what was not asked, failed, was cut, is retracted ..."""
     coverage: tuple[SourceCoverage, ...] = ()
     search_log: tuple[SearchRecord, ...] = ()
+    """Every search as it was sent, in order."""
     excluded: tuple[ExcludedWork, ...] = ()
     flow: Flow | None = None
     """How many works passed each stage of the run; None where nobody counted."""

@@ -266,7 +266,8 @@ class LiteratureAggregator:
         """This sub-agent as a tool of a larger agent. Without a model of its own it uses the parent's.
 
         The parent's model sees summary, themes, gaps, status, limitations and one line per article, never an
-        identifier; the tool's metadata carries the whole output.
+        identifier; the tool's metadata carries the whole output. Each step is an event in the parent's own stream
+        (`literature_agent.agents.relay.LiteratureStepEvent`).
 
         Args:
             registry: receives every record found, so that `render_text` finds it again; a function takes it from the

@@ -33,9 +33,13 @@ class Event(Record):
     source: str | None = None
     search_id: str | None = None
     status: str | None = None
+    """Of a search: `ok`, `empty`, `partial` or `failed`; of the end: that of the answer."""
     found: int | None = None
+    """Records got."""
     new: int | None = None
+    """Works among them that this run had not held before (searches)."""
     elapsed_s: float = 0.0
+    """Since the run began, seconds."""
 
 
 Observer = Callable[[Event], None]
