@@ -175,7 +175,7 @@ def test_a_gap_shows_its_basis_and_the_search_that_found_nothing(output: Literat
     page = _page(output)
     null, stated = (_text(panel) for panel in page.xpath("//section[@id='gaps']/div"))
     assert null == (
-        "Nothing on children. Basis: a search found nothing Search s2 in pubmed: it AND children found nothing"
+        "Nothing on children. Basis: a search found nothing Search s2 in PubMed: it AND children found nothing"
     )
     assert "Basis: stated by authors [1]" in stated
     assert "Finding 2 stands here." in stated

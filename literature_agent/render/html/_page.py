@@ -113,7 +113,7 @@ class Gap:
     kind: str
     references: Markup
     quotes: tuple[Passage, ...]
-    searches: tuple[tuple[str, SearchRecord | None], ...]
+    searches: tuple[tuple[str, Row | None], ...]
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class _Writer:
         return None if reference is None else self.numbering.find(reference)
 
     def _gap(self, gap: ResearchGap) -> Gap:
-        logged = {record.search_id: record for record in self.output.search_log}
+        logged = {record.search_id: _row(record) for record in self.output.search_log}
         return Gap(
             description=self._prose(gap.description),
             basis=BASIS[gap.basis],
