@@ -134,6 +134,7 @@ def author_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit
         if _is_surname(match["name"], known):
             yield Hit("author-year", match.start(), match.end())
     yield from _in_full(text, known)
+    yield from _family_name_alone(text)
     if known.people:
         yield from _known_people(text, known)
 
@@ -171,6 +172,8 @@ def _in_full(text: str, known: Known) -> Iterator[Hit]:
                 yield Hit("author-year", match.start(), match.end())
     for match in _LIST_SAID.finditer(text):
         parts = [part for part in re.split(r",?\s(?:and\s|&\s)?", match.group()) if part]
+        if len(set(parts)) < len(parts):
+            continue  # Johnson & Johnson
         certain = sum(is_told(part) and bare(part) not in WORD_NAMES for part in parts)
         if certain and all(is_told(part) or _is_name(part) for part in parts):
             yield Hit("author-year", match.start(), match.end())
@@ -179,6 +182,31 @@ def _in_full(text: str, known: Known) -> Iterator[Hit]:
         if given in NOT_NAMES or given in _OPENING or given in _HEADS or bare(match["name"]) in WORD_NAMES:
             continue
         if is_told(match["name"]):
+            yield Hit("author-year", match.start(), match.end())
+
+
+# A family name that everybody has and that is no other word, where only an author can stand.
+_TELLS = (
+    r"(?:reported|reports|found|finds|show(?:ed|s)|demonstrat(?:ed|es)|conclud(?:ed|es)|suggest(?:ed|s)|observ(?:ed|es)"
+    r"|describ(?:ed|es)|argu(?:ed|es)|propos(?:ed|es)|noted|claim(?:ed|s)|wrote|confirmed)"
+)
+_ALONE = re.compile(
+    rf"(?:^|(?<=[.;:!?,]\s)|(?<=[(\[])|(?<=\b(?i:as|or)\s)|(?<=\b(?i:and|but)\s)|(?<=\bthat\s)|(?<=\b(?i:while)\s)"
+    rf"|(?<=\b(?i:whereas)\s))(?P<said>{CAPITALISED})(?:\s?[(\[]?\s?{TOKEN}\s?[)\]]?)?\s{_ALREADY}{_TELLS}\b"
+    rf"|\b(?i:according\sto)\s(?P<by>{CAPITALISED})(?=\s?(?:[,.;:()]|{TOKEN}|$))"
+    rf"|(?<![^\W_])(?P<of>{CAPITALISED})'s\s(?:(?:own|recent|early|earlier|later|large|small)\s)?"
+    r"(?:trials?|study|studies|papers?|articles?|reports?|reviews?|meta-analysis|group|team|lab|data|findings?|results?)\b"
+    rf"|(?<=[a-z]\s)\[(?P<in>{CAPITALISED})\](?=\s?[.,;:]|$)"
+)
+_NOT_ALONE = words("holm islam medina robin sun vega")
+
+
+def _family_name_alone(text: str) -> Iterator[Hit]:
+    """`Smith reported`, `according to Smith`, `Smith's trial`, `[Smith]`."""
+    for match in _ALONE.finditer(text):
+        name = next(name for name in match.groups() if name is not None)
+        low = bare(name)
+        if low in SURNAMES and low not in _NOT_ALONE and not _is_word(low) and not name.isupper():
             yield Hit("author-year", match.start(), match.end())
 
 

@@ -41,6 +41,7 @@ _SPECIAL = re.compile(
   | (?P<emphasis>[*`]+|__+)
   | (?P<hyphenation>(?<=[A-Za-z0-9])-[ \t]*\n[ \t]*)
   | (?P<superscript>[\u00b9\u00b2\u00b3\u2070-\u207f]+)
+  | (?P<circled>[\u2460-\u2473\u2776-\u2793\u24f5-\u24fe])
   | (?P<blank>[\s\u2800\u3164\uffa0]{2,}|[^\S\ ]|[\u2800\u3164\uffa0])
   | (?P<other>[\x00-\x1f]|[^\x00-\x7f])
     """,
@@ -193,6 +194,8 @@ def _read(match: re.Match[str]) -> str:
             return " "
         case "superscript":
             return "^" + unicodedata.normalize("NFKC", raw).translate(_VARIANTS)
+        case "circled":
+            return f"^({unicodedata.numeric(raw):.0f})"
     return _plain(raw)
 
 

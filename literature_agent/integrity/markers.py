@@ -12,7 +12,7 @@ from literature_agent.integrity.years import MEASURED
 
 _NUMBERS = r"\d{1,3}(?:\s?(?:[,;-]|and|to)\s?\d{1,3}){0,30}"
 _BRACKET = re.compile(
-    rf"(?P<glued>(?<=\w))?\[\s?(?:(?i:refs?|references?|citations?|cit|cite|see|sources?|no|nos|nr|n[°o])[.:]?\s?|\#|\^)?(?P<numbers>{_NUMBERS})(?:,\s?pp?\.\s?\d{{1,4}}(?:-\d{{1,4}})?)?\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
+    rf"(?P<glued>(?<=\w))?\[\s?(?:(?i:refs?|references?|citations?|cit|cite|see|sources?|papers?|docs?|documents?|articles?|abstracts?|snippets?|hits?|passages?|chunks?|contexts?|no|nos|nr|n[°o])[.:]?\s?|\#|\^)?(?P<numbers>{_NUMBERS})(?:,\s?pp?\.\s?\d{{1,4}}(?:-\d{{1,4}})?)?\s?(?:†[^\]]{{0,40}})?\]\^?(?![^\W\d_]|\()"
 )
 _ROUND = re.compile(rf"(?<=[^\W\d_])\s?\((?P<numbers>{_NUMBERS})\)(?=\s?(?:[.;:]|,\s[a-z]|$))")
 _RAISED = re.compile(r"\^\{?\[?(?P<numbers>\d{1,3}(?:\s?[,-]\s?\^?\d{1,3}){0,30})\]?\}?\^?(?!\d|\.\d|/)")
@@ -27,7 +27,11 @@ _KEYED = re.compile(
 _LETTERED = re.compile(
     r"(?<=[a-z)])\s?\[(?:i{1,3}|iv|vi{0,3}|ix|x{1,2})\](?=\s?[.,;:]|$)"
     r"|\[(?!(?:Ala|Arg|Asn|Asp|Cys|Gln|Glu|Gly|His|Ile|Leu|Lys|Met|Phe|Pro|Ser|Thr|Trp|Tyr|Val|Sar|Nle|Aib|Orn)\d)[A-Z][a-z]{2}\d\d[a-z]?\]"
+    r"|\[[A-Z][A-Za-z]{1,3}\+\d\d[a-z]?\]"
 )
+# `<3>`, and what was in a circle or raised in brackets.
+_ANGLED = re.compile(rf"(?<=[^\W\d_])\s?<{_NUMBERS}>(?=\s?(?:[.;:,)]|$))")
+_CIRCLED = re.compile(r"(?:(?<=[^\W\d_])|(?<=[.,;)\]\"']))\s?(?:\^\(\d{1,2}\)\s?[,-]?\s?){1,9}(?=\s?(?:[.;:]|$))")
 _BRACED = re.compile(r"(?<=[^\W\d_])\s?\{\d{1,3}(?:\s?[,-]\s?\d{1,3}){0,20}\}(?=\s?(?:[.;:,]|$))")
 _INTERVAL = re.compile(
     r"(?:\b(?:[ft]|ci|cri|intervals?|range|ranges|ranging|iqr|interquartile|quartiles?|median|mean|sd|se|sem|scores?|aged?|between|from|scale"
@@ -86,11 +90,12 @@ def markers(text: str) -> Iterator[Hit]:
     for match in _ROUND.finditer(text):
         word = re.search(r"([^\W\d_]+)\s?$", text[max(0, match.start() - 30) : match.start() + 1])
         # One or two letters are a group, a stage or a unit.
+        # A range alone is one of scores, weeks, or years.
         if (
             word is None
             or len(word.group(1)) < 3
             or bare(word.group(1)) in _NO_MARKER_BEFORE
-            or "-" in match["numbers"]
+            or re.fullmatch(r"[^,;]*-[^,;]*", match["numbers"])
         ):
             continue
         yield Hit("marker", match.start(), match.end())
@@ -103,6 +108,6 @@ def markers(text: str) -> Iterator[Hit]:
             yield Hit("marker", match.start(), match.end())
     for match in _GLUED_NUMBER.finditer(text):
         yield Hit("marker", match.start() + 1, match.end())
-    for pattern in (_KEYED, _LETTERED, _BRACED):
+    for pattern in (_KEYED, _LETTERED, _BRACED, _ANGLED, _CIRCLED):
         for match in pattern.finditer(text):
             yield Hit("marker", match.start(), match.end())
