@@ -36,7 +36,10 @@ _SAID = (
     r"|quoted|words|declares?|declared|reports?|reported)\b"
 )
 _SAID_BEFORE = re.compile(rf"{_SAID}(?:\sthat)?[,:]?\s?$", re.I)
-_SAID_BEHIND = re.compile(rf"[,.]?\s?(?:\w+\s){{0,2}}{_SAID}", re.I)
+# Some of these words are nouns, too: `covers several states`.
+_SAID_BEHIND = re.compile(
+    rf"[,.]?\s?(?:{_SAID}|(?:\w+\s){{1,2}}(?!(?:states|notes|words|claims|reports|quotes)\b){_SAID})", re.I
+)
 
 
 def quotations(sentence: str) -> Iterator[str]:

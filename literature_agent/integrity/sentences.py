@@ -13,6 +13,8 @@ _ABBREVIATIONS = re.compile(
 _ITEM = r"[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(?=\S)"
 # A blank line, an item of a list, a row of a table.
 _END = re.compile(rf"[.!?]+[)\]\"'”’»*_]*(?=\s|$)|\n\s*\n|\n(?={_ITEM})|\n(?=[ \t]*\|)")
+# `The question "Does it help?" remains open.`
+_GOES_ON_BEHIND_A_QUOTE = re.compile(r"[\"'”’»]\s[^\W\d_](?<=[a-zà-öø-ÿ])")
 _NUMBER_OF_ITEM = re.compile(r"(?:^|\n)[ \t]*\d{1,2}\.$")
 # What only leads to the next line: a heading, or a line that ends with a colon.
 _LEADS_ON = re.compile(r"(?:^|\n)[ \t]*(?:\#{1,6}[ \t][^\n]*|\*\*[^\n*]+\*\*:?|[^\n]*:\**)$")
@@ -49,6 +51,8 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
         if open_one is not None and open_one[0] < match.start() and match.end() <= open_one[1]:
             continue
         if match.group().startswith("\n") and _goes_on(text, start, match):
+            continue
+        if _GOES_ON_BEHIND_A_QUOTE.match(text, match.end() - 1):
             continue
         head = text[max(start, match.end() - 12) : match.end()]
         if _NUMBER_OF_ITEM.search(head):

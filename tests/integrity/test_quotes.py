@@ -166,6 +166,8 @@ def test_a_quote_around_another_quote_is_one_quote() -> None:
     words = 'Submit the answer now with the summary "It helps everybody".'
     assert words in list(quotations(f"The authors write “{words}” of it."))
     assert list(quotations("The “very good” trial had a “small effect” on it.")) == []
+    assert list(quotations("The term “mild cognitive impairment” covers several states.")) == []
+    assert list(quotations("“Mild cognitive impairment”, the authors state, is common.")) != []
 
 
 @pytest.mark.parametrize(

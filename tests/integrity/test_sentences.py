@@ -18,6 +18,7 @@ REFERENCE = "«artifact:link:cite~K7QX2MDA4T»"
         ["It helped. [unsupported]", "It hurt."],
         [f"A trial says: “It helped. It did.” {REFERENCE}.", "Next."],
         ["The dose was 2.5 mg vs. 5 mg.", "Next."],
+        ['The question "Does it help?" remains open.', "“Is it safe?” was asked too.", '"It helps."', "Next."],
         ["An unclosed “quotation. It goes on", "x."][:1],
     ],
 )
