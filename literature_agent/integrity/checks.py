@@ -135,8 +135,8 @@ def _review_gap(name: str, gap: DraftGap, desk: Desk) -> Iterator[Problem]:
         stated = _stated(gap.quotes, gap.references, gap.description, desk)
         if kept and not stated:
             fix = (
-                "the quotes do not speak of this gap, or are titles: copy the words in which authors name it; else "
-                "`not_searched`."
+                "the quotes do not speak of this gap, or are titles: copy the words in which authors name it, and "
+                "describe it in those words; else `not_searched`."
             )
             yield Problem(f"{name}.quotes", gap.quotes[0][:160], fix)
         elif kept:

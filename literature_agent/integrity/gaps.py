@@ -46,6 +46,7 @@ _DATED = re.compile(
 _TYPED = re.compile(
     r"\"?([^\"()\[\]:]{3,60}?)\"?\s*\[\s*(?:pt|ptyp|publication type)[^\[\]]*\]|\bPUB_TYPE:\"?([\w -]{3,60})\"?", re.I
 )
+_OPERATOR = re.compile(r"\b(?:AND|OR|NOT)\b")
 # What a query leaves out, and fields that hold less than the subject of a paper.
 _LEFT_OUT = re.compile(r"\b(?:NOT|ANDNOT)\s+(\([^()]*\)|\"[^\"]*\"|[^\s()]+)")
 _NARROW_TAG = re.compile(
@@ -57,6 +58,10 @@ _NARROW_TAG = re.compile(
 _NARROW_FIELD = re.compile(
     r"\b(TITLE|AUTH|AUTHOR|JOURNAL|AFF|LANG|OPEN_ACCESS|IN_EPMC|IN_PMC|HAS_\w+|EXT_ID|PMCID|DOI|ISSN|GRANT_AGENCY)"
     r":\s*(\"[^\"]*\"|\([^()]*\)|[^\s()]+)"
+)
+_ANIMALS = re.compile(r"\b(?:animals?|mice|mouse|rats?|rodents?)\b", re.I)
+_PEOPLE = re.compile(
+    r"\b(?:humans?|people|persons?|patients?|adults?|children|women|men|infants?|participants?)\b", re.I
 )
 _YEAR = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 _DATE_FILTERS = ("date_from", "date_to", "since_entry_date")
@@ -126,7 +131,8 @@ def _unstated(record: SearchRecord, description: str) -> Iterator[str]:
         if not (years <= said if years else re.search(r"\byears?\b|\bmonths?\b|\brecent", description, re.I)):
             yield "the query limits the date, which the description does not say"
     types = [part for part in record.filters.get("publication_types", "").split(",") if part.strip()]
-    types += [first or second for first, second in _TYPED.findall(record.query)]
+    # Before a tag stands its own phrase: what is joined to it by AND is none of the type.
+    types += [_OPERATOR.split(first or second)[-1] for first, second in _TYPED.findall(record.query)]
     for kind in types:
         if not _says_type(kind, stems, description):
             yield f"the search was limited to the type {kind.strip()!r}, which the description does not say"
@@ -139,8 +145,12 @@ def _unstated(record: SearchRecord, description: str) -> Iterator[str]:
 def _narrowed(query: str, stems: set[str], description: str) -> Iterator[str]:
     """What the words of the query leave out or ask of single fields, and the description does not say."""
     for left_out in _LEFT_OUT.findall(query):
-        excludes = re.search(r"\b(?:not|outside|other than|except|excluding|without|but|beyond)\b", description, re.I)
-        if not (excludes and any(_stem(word) in stems for word in _words(left_out))):
+        excludes = re.search(
+            r"\b(?:not|outside|other than|except|exclud(?:ing|ed)|without|but|beyond)\b", description, re.I
+        )
+        said = excludes and any(_stem(word) in stems for word in _words(left_out))
+        # Who speaks of people has said that animals are left out.
+        if not said and not (_ANIMALS.search(left_out) and _PEOPLE.search(description)):
             yield f"the query leaves out {left_out.strip()!r}, which the description does not say"
     parts = [(name, asked) for asked, name in _NARROW_TAG.findall(query)] + _NARROW_FIELD.findall(query)
     for name, asked in parts:

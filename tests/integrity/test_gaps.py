@@ -188,3 +188,23 @@ def test_what_authors_state_must_be_the_gap(description: str, quotes: list[str],
     if held:
         assert [(p.field, p.text) for p in review(more, world.desk)] == [("research_gaps[0].references", other)]
         assert settle(more, world.desk, max_articles=20).gaps[0].references == (reference,)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Nothing is published on metformin and cognition in human adolescents.",
+        "No study of metformin and cognition in adolescents was found, animal studies excluded.",
+        "No patients with metformin were studied for cognition.",
+    ],
+)
+def test_who_speaks_of_people_has_said_that_animals_are_left_out(said: str, world: World) -> None:
+    search = world.search("metformin AND cognition NOT (animals[mh] NOT humans[mh])", empty())
+    assert objection(search, said, world.desk) is None
+    assert "leaves out" in (objection(search, "No study of metformin and cognition was found.", world.desk) or "")
+
+
+def test_a_type_is_named_without_what_is_joined_to_it(world: World) -> None:
+    search = world.search("metformin AND randomized controlled trial[pt] AND cognition", empty())
+    why = objection(search, "No study of metformin and cognition was found.", world.desk)
+    assert why == "the search was limited to the type 'randomized controlled trial', which the description does not say"
