@@ -698,34 +698,49 @@ def _short(text: str, limit: int) -> str:
     return folded if len(folded) <= limit else folded[: limit - 1] + "…"
 
 
+SMALLEST_OUTPUT = 500
+"""Characters of an answer below which a parent's model would see nothing of use."""
+
+
 def view_output(output: LiteratureAggregationOutput, max_characters: int = 6000) -> str:
-    """A finished answer as a parent's model sees it, at most `max_characters` long.
+    """A finished answer as a parent's model sees it, at most `max_characters` long (`SMALLEST_OUTPUT` at least).
 
     Summary, themes, gaps, status and limitations, and one line per article (reference, year, study type, marks, title,
-    reason), inside the fence; never an identifier, author or journal. Articles that do not fit are counted.
+    reason), inside the fence; never an identifier, author or journal. What does not fit is counted; limitations come
+    before all else, since without them an answer says more than it knows.
     """
-    head = [f"Status: {output.status}", FENCE_OPEN, "Summary: " + output.summary]
-    tail = [f"Theme: {theme.name}: {theme.description}" for theme in output.key_themes]
-    tail += [f"Gap ({gap.basis}): {gap.description}" for gap in output.research_gaps]
-    tail += [f"Limitation: {sentence}" for sentence in output.limitations]
     articles = [
         f"{_heading(artifact, artifact.reference or '')} | {masked(artifact.title)} | {artifact.relevance or ''}"
         for artifact in output.relevant_articles
     ]
-    frame = len("\n".join([*head, FENCE_CLOSE])) + 60
-    lines, used, left_out = list(head), frame, 0
-    for line in [*articles, *tail]:
-        if used + len(line) + 1 > max_characters:
-            left_out += 1
-            continue
-        lines.append(line)
-        used += len(line) + 1
-    if left_out:
-        lines.append(f"({left_out} more lines did not fit; the whole answer is kept by the caller.)")
-    text = "\n".join([*lines, FENCE_CLOSE])
-    if len(text) <= max_characters:
-        return text
-    return text[: max_characters - len(FENCE_CLOSE) - 2].rsplit(" ", 1)[0] + "…\n" + FENCE_CLOSE
+    rest = [f"Theme: {theme.name}: {theme.description}" for theme in output.key_themes]
+    rest += [f"Gap ({gap.basis}): {gap.description}" for gap in output.research_gaps]
+    said = [f"Limitation: {sentence}" for sentence in output.limitations]
+    head = [f"Status: {output.status}", FENCE_OPEN]
+    room = max(max_characters, SMALLEST_OUTPUT) - len("\n".join([*head, FENCE_CLOSE, _left_out(999)])) - 1
+    limitations = _fitting(said, room // 2)
+    room -= sum(len(line) + 1 for line in limitations)
+    summary = f"Summary: {output.summary}"
+    if len(summary) + 1 > room:
+        summary = summary[: room - 2].rsplit(" ", 1)[0] + "…"
+    lines = _fitting([*articles, *rest], room - len(summary) - 1)
+    left_out = len(articles) + len(rest) + len(said) - len(lines) - len(limitations)
+    closing = [_left_out(left_out)] if left_out else []
+    return "\n".join([*head, summary, *lines, *limitations, *closing, FENCE_CLOSE])
+
+
+def _left_out(number: int) -> str:
+    return f"({counted(number, 'more line')} did not fit; the whole answer is kept by the caller.)"
+
+
+def _fitting(lines: Iterable[str], room: int) -> list[str]:
+    """Those of the lines that fit, in order."""
+    kept = []
+    for line in lines:
+        if len(line) + 1 <= room:
+            kept.append(line)
+            room -= len(line) + 1
+    return kept
 
 
 _KEPT_LINES = (

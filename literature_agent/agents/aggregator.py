@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
@@ -82,7 +83,7 @@ from literature_agent.sources import Source, select_sources
 from literature_agent.sources._text import date_bounds, parse_partial_date
 from literature_agent.transport import Player, Recorder, Recording, Transport
 from literature_agent.transport.spans import tracer
-from literature_agent.views import view_output
+from literature_agent.views import SMALLEST_OUTPUT, view_output
 
 # Beyond the repair rounds of the checks, arguments that can't be parsed get this many more attempts.
 PARSE_ATTEMPTS = 2
@@ -281,6 +282,11 @@ class LiteratureAggregator:
             InvalidInputError: an argument is of the wrong kind.
         """
         _expect_options(registry, budget, max_characters)
+        expect("name", name, str, "text")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", name):
+            raise InvalidInputError(
+                f"name={name[:80]!r} is no name of a tool: use letters, digits, _ and -, at most 64."
+            )
         observer: object = on_output
         if observer is not None and not callable(observer):
             expect("on_output", observer, (), "function")
@@ -608,6 +614,10 @@ def _expect_options(registry: object, budget: object, max_characters: object) ->
         expect("registry", registry, (ArtifactRegistry, type(None)), "ArtifactRegistry, or function of the context")
     expect("budget", budget, (Budget, type(None)), "Budget")
     expect("max_characters", max_characters, int, "whole number")
+    if isinstance(max_characters, int) and max_characters < SMALLEST_OUTPUT:
+        raise InvalidInputError(
+            f"max_characters={max_characters} is too small: the parent's model needs {SMALLEST_OUTPUT} at least."
+        )
 
 
 def _held_by(registry: ArtifactRegistry | RegistryOf | None, ctx: RunContext[Any]) -> ArtifactRegistry | None:

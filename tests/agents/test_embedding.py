@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -380,3 +381,43 @@ async def test_children_without_a_tool_call_left_close_at_once(settings: Setting
     assert result.output == "done"
     assert result.usage.requests <= 4 * 3 + 2
     assert all("The limit of tool calls set for the agent that asked was reached." in text for text in heard)
+
+
+@pytest.mark.parametrize("room", [500, 1000, 3000, 6000])
+async def test_the_parents_model_hears_the_limitations_however_long_the_answer(
+    settings: Settings, sandbox: SandboxServer, room: int
+) -> None:
+    """That a source failed and a work was retracted is told before the last articles are."""
+    sandbox.faults.set("europepmc", "server_error")
+
+    def long(seen: Seen) -> Calls:
+        return submit(" ".join(f"It slows decline {each}." for each in seen.references * 5), seen.references)
+
+    search: Calls = [("search_pubmed", {"query": "metformin", "max_results": 20}), ("search_europepmc", {"query": "m"})]
+    aggregator = LiteratureAggregator(scripted_model(search, long), settings=settings)
+    heard: list[str] = []
+    outputs: list[LiteratureAggregationOutput] = []
+
+    def answer(seen: Seen) -> Calls:
+        heard.append(seen.last)
+        return "done"
+
+    await parent_of(
+        aggregator,
+        scripted_model(asks(1), answer),
+        max_characters=room,
+        on_output=lambda ctx, output: outputs.append(output),
+    ).run("Ask.")
+    assert len(heard[0]) <= room
+    said = [line for line in heard[0].split("\n") if line.startswith("Limitation: ")]
+    assert any("europepmc failed" in line for line in said)
+    if room > 500:
+        assert len(said) == len(outputs[0].limitations)
+        assert any("has been retracted" in line for line in said)
+    assert re.search(r"\(\d+ more lines? did not fit; the whole answer is kept by the caller\.\)", heard[0])
+
+
+@pytest.mark.parametrize("options", [{"max_characters": 0}, {"max_characters": -5}, {"name": ""}, {"name": "a b"}])
+def test_a_tool_that_no_parent_could_use_is_refused(settings: Settings, options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(options))):
+        LiteratureAggregator("extractive", settings=settings).as_tool(**options)
