@@ -92,7 +92,7 @@ def batch(
         ):
             # With its one worker in this process, the engine says that the database is away.
             say = _silent if workers == 1 else screen.note
-            batch.run(stop, tell=_teller(screen, book), watch=watch, say=say)
+            batch.run(stop, tell=_teller(screen, book, starting=workers > 1), watch=watch, say=say)
         write_letters(letters_file(out), list(batch.dead.values()))
     done = batch.progress
     screen.note(f"{done.sentence()}. Answers: {out}.")
@@ -204,8 +204,11 @@ def _silent(sentence: str) -> None:
     return
 
 
-def _teller(screen: Screen, book: RunBook) -> Callable[[Progress], None]:
-    """Says how far the batch is, now and then, and what waits for a worker that is not there."""
+def _teller(screen: Screen, book: RunBook, *, starting: bool) -> Callable[[Progress], None]:
+    """Says how far the batch is, now and then, and what waits for a worker that is not there.
+
+    `starting`: workers of this command are on their way, so that it is no news that none is at work yet.
+    """
     every = _TELL_TERMINAL_S if sys.stderr.isatty() else _TELL_S
     said, looked, stranded = [time.monotonic()], [time.monotonic()], [list[str]()]
 
@@ -216,7 +219,8 @@ def _teller(screen: Screen, book: RunBook) -> Callable[[Progress], None]:
             screen.note(progress.sentence())
         if now - looked[0] >= _LOOK_S:
             looked[0] = now
-            sentences = book.health().sentences()[1:]
+            health = book.health()
+            sentences = health.sentences()[1:] if health.workers or not starting else []
             if sentences != stranded[0]:
                 stranded[0] = sentences
                 for sentence in sentences:

@@ -24,7 +24,7 @@ from literature_agent.durable.engine import (
 from literature_agent.durable.records import RecordRefused, RecordSerializer, no_pickles
 from literature_agent.durable.runs import RUN_WORKFLOW
 from literature_agent.durable.workers import is_alive, living
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, counted
 from literature_agent.settings import Settings
 
 RunState = Literal["waiting", "running", "interrupted", "done", "failed", "cancelled", "set_aside"]
@@ -83,14 +83,15 @@ class Health:
     def sentences(self) -> list[str]:
         """The state in words."""
         said = [
-            f"{sum(self.workers.values())} workers, {self.running} runs on their way, "
+            f"{counted(sum(self.workers.values()), 'worker')}, {counted(self.running, 'run')} on their way, "
             f"{sum(self.waiting.values())} waiting, {self.interrupted} interrupted."
         ]
         for version, number in self.stranded.items():
             others = ", ".join(sorted(self.workers)) or "none"
             said.append(
-                f"{number} questions wait for a worker of version {version}; those at work: {others}. "
-                "Start a worker of that version, or give their batch again, once `runs cancel` has ended those begun."
+                f"{counted(number, 'question waits', 'questions wait')} for a worker of version {version}; "
+                f"those at work: {others}. Start a worker of that version, or give their batch again, once "
+                "`runs cancel` has ended those begun."
             )
         return said
 

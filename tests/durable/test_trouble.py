@@ -78,7 +78,7 @@ def test_a_run_of_another_version_is_left_alone_and_its_worker_named(
         batch._open()
         batch._ask()
         [said] = book.health().sentences()[1:]
-        assert f"1 questions wait for a worker of version {VERSION}; those at work: newer." in said
+        assert f"1 question waits for a worker of version {VERSION}; those at work: newer." in said
         assert book.line("b/a/1").state == "waiting"
         # The same command with the newer code asks it anew: nobody had begun it.
         results = Results(tmp_path / "out.jsonl")
