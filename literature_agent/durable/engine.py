@@ -112,20 +112,26 @@ def database_address(settings: Settings) -> str:
     """Where durable runs are kept, as SQLAlchemy takes it.
 
     Raises:
-        ConfigurationError: DATABASE_URL is of another kind of database.
+        ConfigurationError: DATABASE_URL is no address of a database, or of one of another kind.
     """
     if settings.database_url is None:
         return f"sqlite:///{settings.cache_dir / 'durable' / 'runs.sqlite'}"
     given = settings.database_url.get_secret_value().strip()
-    kind = given.partition(":")[0].partition("+")[0]
-    if kind == "sqlite":
-        return given
-    if kind in ("postgresql", "postgres"):
-        return "postgresql+psycopg:" + given.partition(":")[2]
-    raise ConfigurationError(
-        f"Setting LITERATURE_AGENT_DATABASE_URL names a {kind!r} database.",
-        recovery="Give postgresql://user:password@host/database, sqlite:///file, or nothing for a file of its own.",
-    )
+    kind, _, rest = given.partition(":")
+    if kind.partition("+")[0] in ("postgresql", "postgres"):
+        given = f"postgresql+psycopg:{rest}"
+    try:
+        url = sa.make_url(given)
+    except (sa.exc.ArgumentError, ValueError):
+        url = None
+    backend = None if url is None else url.get_backend_name()
+    if url is None or not (backend == "postgresql" or (backend == "sqlite" and url.database)):
+        # What was given is not repeated: it may hold a password.
+        raise ConfigurationError(
+            "Setting LITERATURE_AGENT_DATABASE_URL names no database of PostgreSQL or SQLite.",
+            recovery="Give postgresql://user:password@host/database, sqlite:///file, or nothing for a file of its own.",
+        )
+    return given
 
 
 def _give_back_threads() -> None:

@@ -59,10 +59,24 @@ def test_a_file_that_can_not_be_a_database_is_refused(settings: Settings, tmp_pa
         pass
 
 
-def test_a_database_of_another_kind_is_refused(settings: Settings) -> None:
-    other = settings.model_copy(update={"database_url": SecretStr("mysql://me:secret-word@host/x")})
-    with pytest.raises(ConfigurationError, match="names a 'mysql' database"), open_engine(other):
+@pytest.mark.parametrize(
+    "address",
+    [
+        "mysql://me:secret-word@host/x",
+        "me:secret-word@host/x",
+        "host=h password=secret-word",
+        "postgresql:me:secret-word",
+        "postgresql://me:secret-word@host:port/x",
+        "sqlite://",
+    ],
+)
+def test_an_address_of_no_database_or_of_another_kind_is_refused_and_not_repeated(
+    settings: Settings, address: str
+) -> None:
+    other = settings.model_copy(update={"database_url": SecretStr(address)})
+    with pytest.raises(ConfigurationError, match="names no database") as refused, open_engine(other):
         pass
+    assert "secret-word" not in f"{refused.value} {refused.value.recovery}"
 
 
 def test_a_run_of_another_version_is_left_alone_and_its_worker_named(
