@@ -31,7 +31,8 @@ class Desk:
         """The leak guard, with what the run's works would give away."""
         got = dict.fromkeys(reference for entry in self.ledger.entries for reference in entry.references)
         copies = (copy for reference in got for copy in self.registry.copies(reference))
-        return Guard.of(self.work_of, Known.of(copies), self.question)
+        # Asked through a desk that has no guard: in a circle, all that the run holds would outlive it.
+        return Guard.of(Desk(self.registry, self.ledger).work_of, Known.of(copies), self.question)
 
     def shown(self, written: str) -> str | None:
         """The canonical reference that `written` names, if this run has shown the work; a typo names nothing here."""

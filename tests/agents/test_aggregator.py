@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import pickle
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +51,20 @@ async def run(
     model: Model, settings: Settings, question: Any = QUESTION, **options: Any
 ) -> LiteratureAggregationOutput:
     return await LiteratureAggregator(model, settings=settings).run(question, **options)
+
+
+async def test_what_a_run_held_goes_when_nobody_holds_it_any_more(settings: Settings) -> None:
+    """No circle leads through the registry: a process with many runs would keep many of them at a time."""
+    registry = ArtifactRegistry()
+    held = weakref.ref(registry)
+    gc.disable()
+    try:
+        await run(scripted_model(SEARCH, fetch_two, cite_first), settings, registry=registry)
+        del registry
+        await asyncio.sleep(0)  # the tasks of the run end
+        assert held() is None
+    finally:
+        gc.enable()
 
 
 async def test_a_question_comes_back_with_an_answer_whose_every_reference_resolves(settings: Settings) -> None:
