@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -115,17 +115,12 @@ class Failure(NamedTuple):
 
 
 class Counts(Record):
-    """What a run has done so far. Works are counted by family."""
+    """What a run has done so far, as its status line tells it. Works are counted by family."""
 
-    searches: int
     found: int
-    """Families held."""
-    screened: int
-    """Families of which anything was shown."""
+    """Families got."""
     analyzed: int
     """Families of which the whole abstract or full text was shown."""
-    read: int
-    """Families of which full text was shown."""
     failed_sources: tuple[str, ...]
     """Sources whose last search failed."""
 
@@ -491,7 +486,9 @@ class Ledger:
 
     def search_log(self) -> tuple[SearchRecord, ...]:
         """The searches in order. A hit is new when this run had not got its work before, by search, fetch or read."""
-        log = []
+        return tuple(self._log())
+
+    def _log(self) -> Iterator[SearchRecord]:
         entries = self.entries
         works = self._works(reference for entry in entries for reference in entry.references)
         seen: set[str] = set()
@@ -500,14 +497,11 @@ class Ledger:
             seen.update(works[reference] for reference in entry.references)
             if entry.search is not None:
                 new = len(seen) - before
-                log.append(entry.search.model_copy(update={"new": new, "duplicates": entry.search.retrieved - new}))
-        return tuple(log)
+                yield entry.search.model_copy(update={"new": new, "duplicates": entry.search.retrieved - new})
 
     def search(self, search_id: str) -> SearchRecord | None:
         """The search of that id, if it has ended."""
-        if not any(entry.search is not None and entry.search.search_id == search_id for entry in self.entries):
-            return None
-        return next((record for record in self.search_log() if record.search_id == search_id), None)
+        return next((record for record in self._log() if record.search_id == search_id), None)
 
     def search_of_call(self, call_id: str) -> SearchRecord | None:
         """The first search that a call made, if it has ended."""
@@ -555,32 +549,12 @@ class Ledger:
         analyzed = (name for name, level in self.levels().items() if level in ("abstract", "full_text"))
         return self._families(analyzed, registry)
 
-    def count_screened(self, registry: ArtifactRegistry | None = None) -> int:
-        """Families of which anything was shown."""
-        return self._families(self.shown_references(), registry)
-
-    def counts(self, registry: ArtifactRegistry | None = None) -> Counts:
+    def counts(self) -> Counts:
         """The numbers of a status line."""
-        entries = self.entries
-        searches = [entry.search for entry in entries if entry.search is not None]
-        last = {record.source: record.status for record in searches}
-        levels = self.levels()
-        groups: tuple[Iterable[str], ...] = (
-            dict.fromkeys(name for entry in entries for name in entry.references),
-            levels,
-            [name for name, level in levels.items() if level != "snippet"],
-            [name for name, level in levels.items() if level == "full_text"],
-        )
-        held = registry or self._registry
-        found, screened, analyzed, read = (
-            [len(set(group)) for group in groups] if held is None else held.count_families(*groups)
-        )
+        last = {entry.search.source: entry.search.status for entry in self.entries if entry.search is not None}
         return Counts(
-            searches=len(searches),
-            found=found,
-            screened=screened,
-            analyzed=analyzed,
-            read=read,
+            found=self._families(dict.fromkeys(name for entry in self.entries for name in entry.references), None),
+            analyzed=self.count_analyzed(),
             failed_sources=tuple(source for source, status in last.items() if status == "failed"),
         )
 

@@ -350,37 +350,19 @@ class ArtifactRegistry:
 
     def families(self, references: Iterable[Reference | str]) -> tuple[tuple[Reference, ...], ...]:
         """The distinct families of the references, in order; unknown ones are left out."""
-        with self.store.reading():
-            families = self._families(map(self._find_work, references), {})
-        return tuple(tuple(member.reference for member in family) for family in families)
-
-    def count_families(self, *groups: Iterable[str]) -> tuple[int, ...]:
-        """How many distinct families each of the groups of references has; unknown ones are left out."""
-        read: dict[int, list[Work]] = {}
-        works: dict[str, Work | None] = {}
-        with self.store.reading():
-            counts = []
-            for group in groups:
-                listed = list(group)
-                works.update({each: self._find_work(each) for each in listed if each not in works})
-                counts.append(len(self._families((works[each] for each in listed), read)))
-        return tuple(counts)
-
-    def _families(self, works: Iterable[Work | None], read: dict[int, list[Work]]) -> list[list[Work]]:
-        """The distinct families of the works, in order; `read` holds those that have been looked up."""
         found: dict[int, list[Work]] = {}
         known: set[int] = set()
-        for work in works:
-            if work is None or work.number in known:
-                continue
-            family = read.get(work.number)
-            if family is None:
-                family = read[work.number] = self._family(work)
-            found.setdefault(family[0].number, family)
-            # A notice about several papers stands in each of their families, but counts with one.
-            known.add(work.number)
-            known.update(member.number for member in family if not member.is_notice)
-        return list(found.values())
+        with self.store.reading():
+            for reference in references:
+                work = self._find_work(reference)
+                if work is None or work.number in known:
+                    continue
+                family = self._family(work)
+                found.setdefault(family[0].number, family)
+                # A notice about several papers stands in each of their families, but counts with one.
+                known.add(work.number)
+                known.update(member.number for member in family if not member.is_notice)
+        return tuple(tuple(member.reference for member in family) for family in found.values())
 
     def _family(self, work: Work) -> list[Work]:
         if self._is_alone(work):
