@@ -48,8 +48,9 @@ R = TypeVar("R", bound=Record)
 _NOT_KEPT: Mapping[str, Any] = {"reference": None, "relevance": None, "relevance_score": None, "quotes": ()}
 _KINDS = (PubMedArticle, PMCArticle, EuropePMCArticle, BioRxivPreprint, ClinicalTrial)
 _CACHED_RECORDS = 4096
-# Identity kinds in the order in which they are asked for the works that a record joins: a PMID outweighs a DOI.
-_JOIN_ORDER = ("pmid:", "doi:", "pmcid:", "nct:")
+# Places of identity kinds in the order in which they are asked for the works that a record joins: a PMID outweighs a
+# DOI, and both outweigh what is not named here.
+_JOIN_ORDER = {"pmid": 0, "doi": 1, "pmcid": 2, "nct": 3}
 
 
 class Resolved(NamedTuple):
@@ -148,8 +149,7 @@ class ArtifactRegistry:
 
     def _joined(self, record: CitationArtifact, names: tuple[str, ...]) -> tuple[list[Work], list[str]]:
         """The works that the record belongs to, in order of registration, and what is odd about that."""
-        order = [name for kind in _JOIN_ORDER for name in names if name.startswith(kind)]
-        order += [name for name in names if name not in order]
+        order = sorted(names, key=lambda name: _JOIN_ORDER.get(name.partition(":")[0], len(_JOIN_ORDER)))
         pmids = {name for name in names if name.startswith("pmid:")}
         dois = frozenset(name.removeprefix("doi:") for name in names if name.startswith("doi:"))
         joined: dict[int, Work] = {}

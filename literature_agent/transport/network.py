@@ -146,11 +146,14 @@ class Wire:
         # Instrumentation of httpx would write the whole address, and with it the key, into spans of its own (K118).
         with (
             tracer().start_as_current_span(
-                "http attempt", kind=trace.SpanKind.CLIENT, record_exception=False, set_status_on_exception=False
+                "http attempt",
+                kind=trace.SpanKind.CLIENT,
+                attributes={**marks, "http.request.method": method},
+                record_exception=False,
+                set_status_on_exception=False,
             ) as span,
             suppress_http_instrumentation(),
         ):
-            span.set_attributes({**marks, "http.request.method": method})
             try:
                 answer = await self._exchange(method, url, content, headers, around_sending, in_time)
             except httpx.ConnectTimeout:

@@ -26,10 +26,10 @@ class Sandboxes:
 
     def heard(self, base_url: str, headers: Mapping[str, str]) -> None:
         """Take note of what an answer from `base_url` says of itself; `headers` have names in lower case."""
-        is_one = SANDBOX_HEADER in headers and is_loopback(urlsplit(base_url).hostname or "")
-        if is_one != self.knows(base_url):
+        says_so = SANDBOX_HEADER in headers
+        if says_so != self.knows(base_url) and (not says_so or is_loopback(urlsplit(base_url).hostname or "")):
             with self._lock:
-                self._known = self._known | {base_url} if is_one else self._known - {base_url}
+                self._known = self._known | {base_url} if says_so else self._known - {base_url}
 
     def knows(self, base_url: str) -> bool:
         """Whether the last answer from there said so."""
