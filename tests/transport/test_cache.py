@@ -634,7 +634,7 @@ def paths(sandbox: SandboxServer) -> list[str]:
     return asked
 
 
-async def test_records_and_their_corrections_are_asked_for_anew_after_a_day(
+async def test_searches_records_and_their_corrections_are_asked_for_anew_after_a_day(
     sandbox: SandboxServer, real: Settings, clock: FakeClock
 ) -> None:
     """And carry the time of the answer that they came from, not of the search that was served from here."""
@@ -654,7 +654,7 @@ async def test_records_and_their_corrections_are_asked_for_anew_after_a_day(
         times.append(at)
         sent.append(paths(sandbox))
     assert times == [NOW, NOW, NOW + timedelta(seconds=1.1 * A_DAY)]
-    assert sent == [["esearch.fcgi", "efetch.fcgi", "search"], [], ["efetch.fcgi", "search"]]
+    assert sent == [["esearch.fcgi", "efetch.fcgi", "search"], [], ["esearch.fcgi", "efetch.fcgi", "search"]]
 
 
 async def test_fetched_records_and_texts_too(sandbox: SandboxServer, real: Settings, clock: FakeClock) -> None:
