@@ -184,5 +184,7 @@ def _notice(window: Window, reading: Reading, hits: Hits, *, is_past_the_end: bo
         sentences.append(
             f"None of the {hits.looked_at:,} versions has the query in title or abstract; words match whole, "
             "write immun* for endings."
+            if hits.looked_at
+            else "Nothing was posted in this window."
         )
     return " ".join(sentences)

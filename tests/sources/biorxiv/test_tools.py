@@ -128,6 +128,8 @@ async def test_next_page_continues_right_after_the_last_hit_and_sends_nothing(to
 async def test_no_posts_found_is_an_empty_window(tools: BioRxivTools, desk: Desk) -> None:
     result = await tools.search("zebrafish", **JULY)
     assert (result.status, result.total, result.error, result.warnings) == ("empty", 0, None, ())
+    assert result.notice is not None
+    assert result.notice.endswith("0 versions. Nothing was posted in this window.")
     assert len(desk.sent) == 1
 
 
