@@ -80,7 +80,7 @@ from literature_agent.prompts import load_prompt
 from literature_agent.registry import ArtifactRegistry, find_references
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import Source, select_sources
-from literature_agent.sources._text import date_bounds, parse_partial_date
+from literature_agent.sources._text import date_bounds, parse_partial_date, quoted
 from literature_agent.transport import Player, Recorder, Recording, Transport
 from literature_agent.transport.spans import tracer
 from literature_agent.views import SMALLEST_OUTPUT, view_output
@@ -343,6 +343,7 @@ class LiteratureAggregator:
         """Answer as a child of the run behind `ctx`, within its limits; usage is added to it however this ends."""
         try:
             request = read_request(request, {})
+            self._sources_of(request)
         except InvalidInputError as refused:
             raise ModelRetry(told(refused)) from None
         calls = max(1, len(_calls_of_turn(ctx)))
@@ -374,7 +375,7 @@ class LiteratureAggregator:
         purse: Purse | None = None,
         recording: Recording | None = None,
     ) -> LiteratureAggregationOutput:
-        sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
+        sources = self._sources_of(request)
         chosen = self._resolved(model or self.model or self.settings.model or EXTRACTIVE)
         limit = budget if budget is not None else self.budget
         if isinstance(recording, Recorder):
@@ -401,6 +402,21 @@ class LiteratureAggregator:
                     }
                 )
                 return output
+
+    def _sources_of(self, request: AggregationRequest) -> tuple[Source, ...]:
+        """The sources that a request asks.
+
+        Raises:
+            InvalidInputError: it, or one of its given searches, names a source that is not there.
+        """
+        sources = self.sources if request.sources is None else select_sources(request.sources, self.settings)
+        known = [source.name for source in sources]
+        for line in request.searches:
+            if line.source not in known:
+                raise InvalidInputError(
+                    f"A given search names the source {quoted(line.source)}: use one of {', '.join(known)}."
+                )
+        return sources
 
     def _resolved(self, model: Model | str) -> Model:
         if self.durability is None or not isinstance(model, str):

@@ -178,17 +178,28 @@ async def test_a_hung_child_does_not_use_up_the_parents_time(settings: Settings,
     assert "deadline" in heard[0]
 
 
-async def test_a_request_that_is_refused_comes_back_to_the_parent_as_a_correction(settings: Settings) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"date_from": "2020", "date_to": "2010"}, "2010"),
+        ({"sources": ["nosuch"]}, "nosuch"),
+        ({"searches": [{"source": "nosuch", "query": "x"}]}, "nosuch"),
+        ({"sources": ["pubmed"], "searches": [{"source": "europepmc", "query": "x"}]}, "use one of pubmed."),
+    ],
+)
+async def test_a_request_that_is_refused_comes_back_to_the_parent_as_a_correction(
+    settings: Settings, wrong: dict[str, Any], said: str
+) -> None:
     heard: list[str] = []
 
     def again(seen: Seen) -> Calls:
         heard.append(seen.last)
         return "done"
 
-    bad: Calls = [("literature_aggregator", {"question": QUESTION, "date_from": "2020", "date_to": "2010"})]
+    bad: Calls = [("literature_aggregator", {"question": QUESTION, **wrong})]
     aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
     await parent_of(aggregator, scripted_model(bad, again)).run("Ask.")
-    assert "2010" in heard[0]
+    assert said in heard[0]
 
 
 async def test_the_toolset_tells_the_parent_how_to_treat_references(settings: Settings) -> None:

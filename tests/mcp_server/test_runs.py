@@ -235,3 +235,5 @@ async def test_a_request_that_is_refused_starts_nothing(connect: Connect) -> Non
             assert refused.structured_content["error"]["reason"] == "request_invalid_input"
             refused = await client.call_tool(tool, {"question": "x", "sources": ["nosuch"]})
             assert "nosuch" in text_of(refused)
+            refused = await client.call_tool(tool, {"question": "x", "searches": [{"source": "nosuch", "query": "x"}]})
+            assert "nosuch" in text_of(refused)
