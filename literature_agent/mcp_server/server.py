@@ -48,7 +48,7 @@ from literature_agent.mcp_server.prompts import PROMPTS, get_prompt
 from literature_agent.mcp_server.replies import Answer, to_failure, to_result
 from literature_agent.mcp_server.resources import TEMPLATES, Library
 from literature_agent.mcp_server.runs import INTERRUPTED, RUNNING, LiveRun, Runs
-from literature_agent.mcp_server.shelf import Shelf, StoredRun, moment_text
+from literature_agent.mcp_server.shelf import Shelf, StoredRun, make_folder, moment_text
 from literature_agent.mcp_server.tasks import EXTENSION, Task, TaskParams, TaskStatus, declares_tasks, require_tasks
 from literature_agent.mcp_server.twins import ErrorTwin, error_twin, sentence
 from literature_agent.prompts import load_prompt
@@ -123,6 +123,8 @@ class LiteratureServer:
     offers: Mapping[str, Offer] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.folder is not None:
+            make_folder(self.folder)
         self.sources = sources_of_all(self.settings)
         self.offers = build_offers(self.sources, europepmc_enabled=self.settings.europepmc_enabled)
         self._library = Library(self.sources)
@@ -194,8 +196,8 @@ class LiteratureServer:
     async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         consumer = self._consumer(context)
         offer = self._offer(consumer, params.name)
-        desk = context.lifespan_context.desk(consumer)
         try:
+            desk = context.lifespan_context.desk(consumer)
             arguments = offer.read(params.arguments or {})
             desk.take_call()
             answer = await self._with_progress(

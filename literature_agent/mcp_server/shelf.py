@@ -7,11 +7,13 @@ told from "never seen".
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
+from literature_agent.errors import ConfigurationError, reason_of
 from literature_agent.registry import ArtifactRegistry, Reference, SQLiteStore
 
 _SCHEMA = (
@@ -83,13 +85,31 @@ class ShelfStore(SQLiteStore):
         return len(stale)
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder of the shelves, for this user alone.
+
+    Raises:
+        ConfigurationError: it can't be made or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        why = "" if os.access(folder, os.W_OK) else "it can't be written to"
+    except OSError as refused:
+        why = reason_of(refused)
+    if why:
+        raise ConfigurationError(
+            f"What clients are shown can't be kept in {str(folder)!r}: {why}.",
+            recovery="Set LITERATURE_AGENT_CACHE_DIR to a folder of yours.",
+        )
+
+
 class Shelf:
     """All that is kept for one consumer. Safe for several processes; calls block for one small transaction."""
 
     def __init__(self, folder: Path, consumer: str, *, retention_days: float) -> None:
         # The name is hashed: whatever it holds, the file lies in the folder.
         name = hashlib.sha256(consumer.encode()).hexdigest()[:24]
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
         self.retention = timedelta(days=retention_days)
         self._store = ShelfStore(folder / f"{name}.sqlite")
         self._store.prepare()

@@ -163,6 +163,17 @@ def test_the_next_step_fits_the_command(cli: Run, arguments: tuple[str, ...], sa
     assert said in cli(*arguments, "--json").document["error"]["recovery"]
 
 
+def test_a_server_that_could_keep_nothing_does_not_start(
+    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("LITERATURE_AGENT_CACHE_DIR", str(tmp_path / "file"))
+    done = cli("mcp")
+    assert (done.code, done.out) == (2, "")
+    assert "can't be kept in" in done.err
+    assert "Not a directory. Set LITERATURE_AGENT_CACHE_DIR to a folder of yours." in done.err
+
+
 def test_json_and_jsonl_at_once_are_refused(cli: Run) -> None:
     done = cli("search", "pubmed", "x", "--json", "--jsonl")
     assert (done.code, done.out.count("\n")) == (2, 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,6 +35,17 @@ async def test_a_tool_that_the_policy_does_not_name_is_not_there(connect: Connec
             with pytest.raises(MCPError) as refused:
                 await client.call_tool(name, {})
             assert refused.value.message == f"Unknown tool: {name!r}"
+
+
+async def test_a_damaged_file_of_a_consumer_is_a_typed_error(connect: Connect, tmp_path: Path) -> None:
+    (tmp_path / "mcp").mkdir()
+    name = hashlib.sha256(STDIO.encode()).hexdigest()[:24]
+    (tmp_path / "mcp" / f"{name}.sqlite").write_bytes(b"no database" * 200)
+    async with connect() as client:
+        result = await search(client)
+        assert result.is_error
+        assert "can't be used: file is not a database." in text_of(result)
+        assert result.structured_content["error"]["reason"] == "request_configuration"
 
 
 async def test_every_tool_says_what_it_does_its_limits_and_when_not_to_use_it(connect: Connect) -> None:
