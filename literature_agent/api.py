@@ -72,8 +72,9 @@ async def aggregate(
     from literature_agent.agents.aggregator import LiteratureAggregator
     from literature_agent.transport import Player
 
-    # A replay needs no key: it compares the model's name with that of the record, and asks nobody.
-    built = None if isinstance(recording, Player) else model
+    # A replay needs no key: it compares what is given with the record, and asks nobody.
+    is_replay = isinstance(recording, Player)
+    built = None if is_replay else model
     aggregator = LiteratureAggregator(built, sources=sources, settings=settings, budget=budget)
     return await aggregator.run(
         question,
@@ -82,6 +83,8 @@ async def aggregate(
         on_event=on_event,
         cancellation_token=cancellation_token,
         recording=recording,
+        budget=budget if is_replay else None,
+        sources=sources if is_replay else None,
         date_from=date_from,
         date_to=date_to,
         since_entry_date=since_entry_date,

@@ -25,7 +25,7 @@ from literature_agent.agents.run import Ending
 from literature_agent.errors import InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.settings import Settings
-from literature_agent.sources import Source
+from literature_agent.sources import Source, select_sources
 from literature_agent.transport import Player, Recorder, Transport
 from literature_agent.transport.recording import Entry, Scrub, hash_of
 
@@ -85,8 +85,11 @@ class RecordedRun(_Kept):
             InvalidInputError: the first difference, by name.
         """
         asked = scrubbed(request, settings)
-        # Sources may have been chosen for the question or for all questions.
-        recorded = self.request.model_copy(update={"sources": self.request.sources or self.sources})
+        # Sources may have been chosen for the question or for all questions, and in another order.
+        recorded = self.request.model_copy(update={"sources": self.sources})
+        if asked.sources is not None:
+            named = select_sources(asked.sources, self.settings(settings))
+            asked = asked.model_copy(update={"sources": tuple(source.name for source in named)})
         pairs: list[tuple[str, Any, Any]] = [
             (name, getattr(recorded, name), getattr(asked, name))
             for name in AggregationRequest.model_fields

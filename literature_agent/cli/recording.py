@@ -22,8 +22,8 @@ _SAID = {"none": "no notice", "concern": "expression of concern", "unknown": "un
 def open_recording(
     question: str | None, record: Path | None, replay: Path | None, drift: Path | None, beside: Mapping[str, bool]
 ) -> Recording | None:
-    """Where a run is recorded to, or what is replayed or asked again. `beside`: the options about an answer that are
-    given.
+    """Where a run is recorded to, or what is replayed or asked again. `beside`: what is given of the options that
+    have no place beside --drift.
 
     Raises:
         InvalidInputError: options contradict each other, or the folder is not fit.
@@ -38,7 +38,7 @@ def open_recording(
     refused = [name for name, is_given in beside.items() if is_given]
     if drift is not None and refused:
         raise InvalidInputError(
-            f"--drift prints what has changed, not an answer, so {refused[0]} has nothing to do.",
+            f"--drift makes recorded searches again and prints what has changed, so {refused[0]} has nothing to do.",
             recovery=f"Leave {refused[0]} out; --json gives the changes as JSON.",
         )
     if record is not None:

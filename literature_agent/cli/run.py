@@ -51,6 +51,11 @@ NO_MODEL = (
 )
 FAILED, PARTIAL = 1, 3
 EXIT_CODES = {"complete": 0, "no_evidence": 0, "failed": FAILED, "partial": PARTIAL}
+_OF_THE_ASKING = (
+    "--model", "--sources", "--date-from", "--date-to", "--since-entry-date", "--languages", "--publication-types",
+    "--max-articles", "--searches", "--max-requests", "--max-cost", "--deadline",
+)  # fmt: skip
+"""Options that say what is asked, which a recording brings."""
 NOT_SAVED = 1
 """Exit code where a file that was asked for could not be written."""
 
@@ -116,6 +121,7 @@ def run(
     if json and output is None and not open_report and format not in (None, Format.json):
         raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
     options.check_limits(deadline, max_cost)
+    limits = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
     form = format or (Format.html if open_report else form_of_output(output)) or (Format.json if json else Format.text)
     beside = {
         "--output": output is not None,
@@ -123,14 +129,18 @@ def run(
         "--search-log": bool(search_log),
         f"--format {format}": format not in (None, Format.json, Format.text),
     }
+    asked = (model, sources, date_from, date_to, since_entry_date, languages, publication_types, max_articles, searches)
+    beside |= {name: value is not None for name, value in zip(_OF_THE_ASKING, (*asked, *limits.values()), strict=True)}
     if durable and not (record is replay is drift is None):
         raise InvalidInputError(
             "--durable and a recording contradict each other.", recovery="Keep the run in a database or in a folder."
         )
     recording = open_recording(question, record, replay, drift, beside)
-    if question is None:
-        question = recorded_question(recording)
-    question = _read_question(question)
+    question = recorded_question(recording) if question is None else _read_question(question)
+    if drift is not None and question != recorded_question(recording):
+        raise InvalidInputError(
+            f"The recording is of the question {recorded_question(recording)!r}.", recovery="Leave the question out."
+        )
     file = None if output is None else output_file(output, question, SUFFIXES[form])
     check_log_files(search_log or ())
     given = None if searches is None else read_searches(searches)
@@ -153,7 +163,6 @@ def run(
         if drift is not None:
             with screen.progress(opened.note) as listen, cancel_on_interrupt(screen) as token:
                 return _print_drift(screen, drift, opened.settings, listen, token)
-        limits = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
         no_model = model is None and opened.settings.model is None and replay is None
         notes = (opened.note, NO_MODEL if no_model else "", f"Replay of {replay}: {OFFLINE}" if replay else "")
         budget = Budget(**{name: value for name, value in limits.items() if value is not None})

@@ -91,7 +91,7 @@ BAD_INPUT = [
     (("run", "x", "--record", "/etc"), "The folder '/etc' is not empty"),
     (("run", "--replay", "/no/such/folder"), "There is no recording in '/no/such/folder'."),
     (("run", "--drift", "/etc"), "There is no recording in '/etc'."),
-    (("run", "--drift", "x", "--open"), "--drift prints what has changed, not an answer, so --open"),
+    (("run", "--drift", "x", "--open"), "prints what has changed, so --open has nothing to do."),
     (("run", "--drift", "x", "--output", "a.md"), "so --output has nothing to do"),
     (("chat", "--from", "/no/such/run.json"), "can't be read"),
     (("chat", "x", "--sources", "pubmedd"), "Did you mean 'pubmed'?"),

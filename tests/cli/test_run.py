@@ -152,6 +152,36 @@ def test_a_drift_that_nobody_answers_is_not_known_and_never_nothing(
     assert "Error: No search was answered, so nothing is known of what has changed." in text.err
 
 
+def test_what_a_recording_is_not_of_is_refused_and_never_passed_over(
+    cli: Run, server: SandboxServer, tmp_path: Path
+) -> None:
+    kept = str(tmp_path / "kept")
+    sources = ("--sources", "pubmed,europepmc")
+    assert cli("run", QUESTION, *sources, "--max-requests", "9", "--record", kept, "--quiet").code == 0
+    for given in (("--sources", "Europepmc,pubmed"), ("--max-requests", "9"), ()):
+        assert cli("run", "--replay", kept, *given, "--quiet").code == 0
+    for given, said in (
+        (("--sources", "pubmed"), "with sources="),
+        (("--max-requests", "1"), "with max_requests='9', and this one is with max_requests='1'."),
+        (("--deadline", "9"), "with deadline_s='9.0'"),
+    ):
+        done = cli("run", "--replay", kept, *given)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+    again = (
+        ("--sources", "pubmed"), ("--since", "2020"), ("--model", "extractive"), ("--max-articles", "3"),
+        ("--max-requests", "9"), ("--deadline", "9"), ("--max-cost", "1"), ("--languages", "eng"),
+    )  # fmt: skip
+    for option, value in again:
+        done = cli("run", "--drift", kept, option, value)
+        assert (done.code, done.out) == (2, "")
+        assert f"so {'--date-from' if option == '--since' else option} has nothing to do." in done.err
+    assert cli("run", QUESTION, "--drift", kept, "--quiet").code == 0
+    other = cli("run", "Another question?", "--drift", kept)
+    assert other.code == 2
+    assert f"The recording is of the question {QUESTION!r}." in other.err
+
+
 def test_a_used_up_budget_is_a_partial_answer(cli: Run, server: SandboxServer) -> None:
     done = cli("run", QUESTION, "--max-requests", "1", "--json")
     assert done.code == 3
