@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import math
 import os
 import re
 import sys
@@ -17,6 +16,7 @@ from rich.console import Console
 from evals.datasets import known, load, strangers
 from evals.harness import Plan, check_folder, run
 from evals.models import RECORDED, model_of
+from evals.numbers import dollars, positive, seconds
 from evals.page import write_comparison, write_page
 from evals.pairwise import PairedReport, PairJudge, compare_pairwise
 from evals.report import Moved, Report, compare, missed, read_report, read_thresholds
@@ -128,7 +128,7 @@ def compare_main(arguments: Sequence[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write a page (HTML)")
     parser.add_argument("--judge", metavar="MODEL", help="also let a model say which answer of each case is better")
     parser.add_argument(
-        "--judge-repeats", type=_positive, default=1, metavar="N", help="judgements of each pair in each order (1)"
+        "--judge-repeats", type=positive, default=1, metavar="N", help="judgements of each pair in each order (1)"
     )
     parser.add_argument("--rubric", type=Path, metavar="FILE", help="for the judge (evals/evaluators/rubric_pair.md)")
     parser.add_argument("--fail-on-worse", action="store_true", help="exit 1 if any metric but time got worse")
@@ -244,9 +244,9 @@ def _run_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("dataset", help="a name that `list` shows, a YAML file, or a folder (BEIR, TREC)")
     parser.add_argument("--model", action="append", help="as pydantic-ai writes it; may be repeated (extractive)")
-    parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="answers to each question (1)")
-    parser.add_argument("--limit", type=_positive, metavar="N", help="only the first N cases")
-    parser.add_argument("--concurrency", type=_positive, default=4, metavar="N", help="cases at once (4)")
+    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="answers to each question (1)")
+    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N cases")
+    parser.add_argument("--concurrency", type=positive, default=4, metavar="N", help="cases at once (4)")
     parser.add_argument("--out", type=Path, metavar="DIR", help="for report and transcripts (eval-runs/...)")
     parser.add_argument("--sources", metavar="A,B", help="whom to ask; default: as the dataset says")
     titles = parser.add_mutually_exclusive_group()
@@ -265,35 +265,13 @@ def _run_parser() -> argparse.ArgumentParser:
         help="recordings in place of the sandbox, no network; with --model only what services answered is taken",
     )
     parser.add_argument(
-        "--timeout", type=_seconds, default=600.0, metavar="S", help="a case fails after S seconds (600)"
+        "--timeout", type=seconds, default=600.0, metavar="S", help="a case fails after S seconds (600)"
     )
-    parser.add_argument("--deadline", type=_seconds, metavar="S", help="the agent's own deadline for each answer")
-    parser.add_argument("--max-cost", type=_dollars, metavar="USD", help="the agent's own limit for each answer")
+    parser.add_argument("--deadline", type=seconds, metavar="S", help="the agent's own deadline for each answer")
+    parser.add_argument("--max-cost", type=dollars, metavar="USD", help="the agent's own limit for each answer")
     parser.add_argument("--seed", type=int, default=0, help="of the bootstrap (0)")
     parser.add_argument("--judge", metavar="MODEL", help="also let a model judge")
-    parser.add_argument("--judge-repeats", type=_positive, default=2, metavar="N", help="judgements of each answer (2)")
+    parser.add_argument("--judge-repeats", type=positive, default=2, metavar="N", help="judgements of each answer (2)")
     parser.add_argument("--rubric", type=Path, metavar="FILE", help="for the judge (evals/evaluators/rubric.md)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of 1 or more")
-    return int(text)
-
-
-def _seconds(text: str) -> float:
-    if (number := _dollars(text)) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time to work in")
-    return number
-
-
-def _dollars(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of 0 or more")
-    return number

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from evals.numbers import seconds
 from evals.readers import READERS, read, readers_for
 from literature_agent.transport.messages import Answer
 
@@ -186,7 +187,7 @@ def table(tally: Tally) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m evals.fuzz", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--seconds", type=float, default=600, help="how long (600)")
+    parser.add_argument("--seconds", type=seconds, default=600, help="how long (600)")
     parser.add_argument("--seed", type=int, default=1, help="of the random choices (1)")
     parser.add_argument("--keep", type=Path, default=None, help="folder for inputs that break a parser")
     options = parser.parse_args(argv)

@@ -40,7 +40,7 @@ from evals.task import answer
 from evals.upstream import RECORDING, Recordings, corpus_hash, slug, upstream_of
 from literature_agent import Budget
 from literature_agent.agents.models import model_name
-from literature_agent.errors import InvalidInputError, LiteratureError
+from literature_agent.errors import InvalidInputError, LiteratureError, reason_of
 
 Task = Callable[[Ask, str], Awaitable[Outcome]]
 """Answers a question; the text is the name of the case."""
@@ -104,8 +104,17 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
     made = _made(plan)
     shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None), plan.asked)
     goes_on = shelf.open()
-    if plan.record is not None and not goes_on and plan.record.is_dir() and any(plan.record.iterdir()):
-        raise InvalidInputError(f"The folder {str(plan.record)!r} is not empty.", recovery="Record into a new folder.")
+    if plan.record is not None:
+        try:
+            plan.record.mkdir(parents=True, exist_ok=True)
+        except OSError as refused:
+            raise InvalidInputError(
+                f"Nothing can be recorded in {str(plan.record)!r}: {reason_of(refused)}.", recovery="Name another."
+            ) from None
+        if not goes_on and any(plan.record.iterdir()):
+            raise InvalidInputError(
+                f"The folder {str(plan.record)!r} is not empty.", recovery="Record into a new folder."
+            )
     resumed = sum(shelf.has(str(case.name)) for case in cases)
     results: dict[str, CaseResult] = {}
     kept: list[Outcome] = []

@@ -25,6 +25,7 @@ from pydantic import SecretStr
 from pydantic_ai import CancellationToken
 from pydantic_ai.models import Model
 
+from evals.numbers import positive
 from literature_agent.agents.drift import Drift, find_drift
 from literature_agent.api import aggregate_sync
 from literature_agent.outputs import AggregationRequest, Budget, LiteratureAggregationOutput
@@ -319,7 +320,7 @@ def drift_is_named(drift: Drift) -> bool:
 def main(arguments: Sequence[str]) -> int:
     """Print how the replays fare; 0 if all are the same and the changes are named."""
     parser = argparse.ArgumentParser(prog="python -m evals replay", description="Trial of recordings.")
-    parser.add_argument("--runs", type=int, default=20, metavar="N", help="runs to record (20)")
+    parser.add_argument("--runs", type=positive, default=20, metavar="N", help="runs to record (20)")
     chosen = parser.parse_args(arguments)
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="evals-replay-") as folder:

@@ -9,6 +9,7 @@ from typing import Any
 
 from evals.durable.kill import Plan, kill_trial
 from evals.durable.measure import memory, overhead
+from evals.numbers import positive
 
 
 def main(arguments: list[str]) -> int:
@@ -22,10 +23,10 @@ def main(arguments: list[str]) -> int:
     kill.add_argument("--every", type=float, default=Plan.kill_every_s, metavar="SECONDS")
     kill.add_argument("--limit", type=float, default=Plan.limit_s, metavar="SECONDS", help="longest time of one pass")
     kept = trials.add_parser("memory", help="resident memory of one worker over many questions")
-    kept.add_argument("--questions", type=int, default=2000)
-    kept.add_argument("--first", type=int, default=200)
+    kept.add_argument("--questions", type=positive, default=2000)
+    kept.add_argument("--first", type=positive, default=200)
     cost = trials.add_parser("overhead", help="time of a question, plain and durable, with a model that takes 50 ms")
-    cost.add_argument("--questions", type=int, default=30)
+    cost.add_argument("--questions", type=positive, default=30)
     given = parser.parse_args(arguments)
     if given.trial == "memory":
         figures = memory(given.questions, given.first)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from evals.integrity.labelled import read_real, score_claims, score_leaks
 from evals.integrity.trial import PARTS, build_world, lies_for, run_in, run_trial
+from evals.numbers import positive
 
 LEAST_OF_LEAKS = 0.99
 MOST_FALSE_ALARMS = 1 / 1000
@@ -22,9 +23,9 @@ _WEAKENED_RUNS = 40
 def main(arguments: Sequence[str]) -> int:
     """Print how the checks fare; 0 if they hold."""
     parser = argparse.ArgumentParser(prog="python -m evals integrity", description="Trials of citation integrity.")
-    parser.add_argument("--adversarial", type=int, default=300, metavar="N", help="runs of the lying model (300)")
+    parser.add_argument("--adversarial", type=positive, default=300, metavar="N", help="runs of the lying model (300)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first run (0)")
-    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes (2)")
+    parser.add_argument("--jobs", type=positive, default=min(2, os.cpu_count() or 1), help="processes (2)")
     parser.add_argument(
         "--without",
         nargs="+",

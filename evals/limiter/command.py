@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from evals.limiter.trial import LEAST_USED, MOST_APART, Plan, run_trial
+from evals.numbers import positive
 from evals.postgres import running_postgres
 
 STORES = ("sqlite", "postgres")
@@ -18,8 +19,8 @@ def main(arguments: Sequence[str]) -> int:
     """Print how the limit was kept and used; 0 if as it should be."""
     parser = argparse.ArgumentParser(prog="python -m evals limiter", description="The limit trial.")
     parser.add_argument("--store", choices=STORES, action="append", help="where the pace is kept (both)")
-    parser.add_argument("--processes", type=int, default=4)
-    parser.add_argument("--runs", type=int, default=40, help="runs of all processes together (40)")
+    parser.add_argument("--processes", type=positive, default=4)
+    parser.add_argument("--runs", type=positive, default=40, help="runs of all processes together (40)")
     parser.add_argument("--only", choices=("keyed", "unkeyed", "rest"), action="append", help="parts (all)")
     chosen = parser.parse_args(arguments)
     print(f"goals: 0 violations, at least {LEAST_USED} of the allowed rate, shares within {MOST_APART:.0%}")

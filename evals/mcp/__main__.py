@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from evals.benchmarks.served import sandbox_process
 from evals.mcp.fuzz import Outcome, fuzz
+from evals.numbers import positive
 from literature_agent.mcp_server.policy import EXPOSABLE
 from literature_agent.settings import load_settings
 
@@ -49,7 +50,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m evals.mcp", description="Fuzz every tool of the MCP server over the sandbox."
     )
-    parser.add_argument("--fuzz", type=int, default=2000, metavar="N", help="inputs of each kind for each tool (2000)")
+    parser.add_argument(
+        "--fuzz", type=positive, default=2000, metavar="N", help="inputs of each kind for each tool (2000)"
+    )
     parser.add_argument("--seed", default="1", help="of the random choices (1)")
     parser.add_argument("--tools", default="", metavar="A,B", help="only these tools")
     options = parser.parse_args(arguments)

@@ -137,6 +137,8 @@ def test_recordings_are_made_and_replayed_from_the_command_line(
     used = [*shared, "--model", "pasted", "--out", str(tmp_path / "c"), "--record", str(tmp_path / "r")]
     assert run_main(used) == 2
     assert "is not empty" in capsys.readouterr().err
+    assert run_main([*used[:-1], str(file / "r")]) == 2
+    assert "Nothing can be recorded in" in capsys.readouterr().err
     assert run_main([*shared, "--out", str(tmp_path / "d"), "--replay", str(tmp_path / "nowhere")]) == 2
     assert "holds no recording" in capsys.readouterr().err
     assert run_main([*shared, "--out", str(tmp_path / "e"), "--model", "recorded"]) == 2

@@ -79,5 +79,12 @@ def test_a_run_that_differs_is_counted_and_fails_the_trial(report: replay.Report
     assert "references, the same bytes:         0 of 1" in "\n".join(other.lines())
 
 
+def test_a_trial_of_nothing_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """It would pass."""
+    with pytest.raises(SystemExit, match="2"):
+        replay.main(["--runs", "0"])
+    assert "'0' is no whole number of 1 or more" in capsys.readouterr().err
+
+
 def test_cases_differ_from_each_other() -> None:
     assert len({repr(case) for case in replay.cases(20)}) == 20
