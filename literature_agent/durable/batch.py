@@ -19,12 +19,15 @@ from typing import Any
 
 import sqlalchemy as sa
 from dbos import DBOSClient
+from pydantic import ValidationError
 
+from literature_agent.durable.book import job_of
 from literature_agent.durable.engine import APP, VERSION, away, is_away
 from literature_agent.durable.records import RecordRefused, check_schema, not_recorded
 from literature_agent.durable.runs import RUN_WORKFLOW, Job
 from literature_agent.durable.tables import BatchQuestion, Results
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, reason_of
+from literature_agent.render import spreadsheet_cell
 from literature_agent.telemetry import BatchMeter
 
 _ASKED_AT_ONCE = 100
@@ -153,6 +156,14 @@ class Batch:
     """Whether a model was paid whose price is not known."""
 
     def __post_init__(self) -> None:
+        for question in self.questions:
+            row = self.results.rows.get(question.key)
+            if row is not None and spreadsheet_cell(row.question) != spreadsheet_cell(question.request.question):
+                raise InvalidInputError(
+                    f"The results hold an answer to another question with the id {question.key!r}:"
+                    f" {row.question[:80]!r}.",
+                    recovery="Give the question another id, or the batch another --out.",
+                )
         self.progress = Progress(len(self.questions))
         self.meter = BatchMeter(self.queue)
 
@@ -249,6 +260,25 @@ class Batch:
             if last is not None and (last.status == "SUCCESS" or last.status not in _ENDED):
                 self._asked[last.workflow_id] = question
             else:
+                self._todo.append((question, 0.0))
+        self._leave_others()
+
+    def _leave_others(self) -> None:
+        """Ask anew where the run under the id of a question was asked something else, or of another model."""
+        joined = list(self._asked)
+        for start in range(0, len(joined), _ASKED_AT_ONCE):
+            some = joined[start : start + _ASKED_AT_ONCE]
+            for status in self.client.list_workflows(workflow_ids=some, load_output=False):
+                question = self._asked[status.workflow_id]
+                try:
+                    job = Job.model_validate(job_of(status.input))
+                except ValidationError:
+                    continue  # of another version: what reads its record says so
+                if (job.request.model_dump(), job.model) == (question.request.model_dump(), self.model):
+                    continue
+                if status.status not in _ENDED:
+                    self.client.cancel_workflows([status.workflow_id])
+                del self._asked[status.workflow_id]
                 self._todo.append((question, 0.0))
 
     def _ask(self) -> None:

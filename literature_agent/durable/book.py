@@ -182,7 +182,7 @@ class RunBook:
         state = _STATES[status.status]
         if state == "running" and not is_alive(self._engine, status.executor_id):
             state = "interrupted"
-        job = _job_of(status.input)
+        job = job_of(status.input)
         answer = status.output.get("answer") if isinstance(status.output, dict) else None
         usage = (answer or {}).get("usage") or {}
         return RunLine(
@@ -226,7 +226,8 @@ def open_book(settings: Settings) -> Iterator[RunBook]:
             engine.dispose()
 
 
-def _job_of(given: Any) -> dict[str, Any]:
+def job_of(given: Any) -> dict[str, Any]:
+    """The job in the input of a run, as it was written; empty where there is none."""
     arguments = given.get("args") if isinstance(given, dict) else None
     job = arguments[0] if arguments else None
     return job if isinstance(job, dict) else {}

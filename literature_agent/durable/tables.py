@@ -163,6 +163,7 @@ _PARQUET = {"cost_usd": "float64", "requests": "int64"}
 class Row(NamedTuple):
     """What is known of an answer that is in the file."""
 
+    question: str
     status: str
     cost_usd: float | None
     """None where no price was known."""
@@ -244,7 +245,7 @@ class Results:
         if self._kind == ".parquet":
             from pyarrow import parquet
 
-            known = parquet.read_table(self._path, columns=["id", "status", "cost_usd"]).to_pylist()
+            known = parquet.read_table(self._path, columns=["id", "question", "status", "cost_usd"]).to_pylist()
             return {row["id"]: _row(row) for row in known}
         ending = "\r\n" if self._kind == ".csv" else "\n"
         whole = self._path.read_bytes()
@@ -310,7 +311,7 @@ def _read_id(cell: str) -> str:
 
 def _row(row: Mapping[str, Any]) -> Row:
     cost = row.get("cost_usd")
-    return Row(row["status"], None if cost is None or cost == "" else float(cost))
+    return Row(row["question"], row["status"], None if cost is None or cost == "" else float(cost))
 
 
 def _cell(value: Any) -> Any:

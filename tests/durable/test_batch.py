@@ -113,6 +113,37 @@ def test_a_failing_model_is_a_partial_answer_and_not_a_dead_letter(
     assert row["articles"]
 
 
+def test_no_question_gets_the_answer_of_another_that_had_its_id(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings, questions, out = at(None), tmp_path / "q.jsonl", tmp_path / "out.csv"
+    line = '{{"id": "a", "question": "{}", "sources": ["pubmed"], "date_from": "{}"}}'
+    questions.write_text(line.format("=Metformin?", "2001"), encoding="utf-8")
+    run_batch(settings, questions, out)
+    run_batch(settings, questions, out)  # the same question is known again, however the file spells it
+    questions.write_text(line.format("Statins?", "2001"), encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"another question with the id 'a': .*Metformin") as refused:
+        run_batch(settings, questions, out)
+    assert "another id" in refused.value.recovery
+    # Without the file, the database still has the answer to the first question.
+    out.unlink()
+    assert run_batch(settings, questions, out).progress.done == 1
+    assert Results(out).rows["a"].question == "Statins?"
+    out.unlink()
+    asked: list[str] = []
+
+    def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        asked.append(str(messages[0]))
+        return short_reply(messages, info)
+
+    run_batch(settings, questions, out, reply)
+    assert not asked  # the same question, whose answer is recorded
+    out.unlink()
+    questions.write_text(line.format("Statins?", "2011"), encoding="utf-8")
+    run_batch(settings, questions, out, reply)
+    assert asked
+
+
 def test_a_batch_without_money_asks_nothing_and_says_so(at: Callable[[str | None], Settings], tmp_path: Path) -> None:
     questions, out = tmp_path / "q.jsonl", tmp_path / "out.jsonl"
     questions.write_text('{"id": "a", "question": "Metformin?", "max_cost_usd": 2}\n', encoding="utf-8")
@@ -260,8 +291,8 @@ def test_a_parquet_file_is_not_written_anew_for_each_row(tmp_path: Path) -> None
     table = parquet.read_table(out).to_pylist()
     assert [row["id"] for row in table] == [str(number) for number in range(60)]
     assert table[0]["answer"] == json.dumps({"x": "y" * 1000})
-    assert Results(out).rows["0"] == ("complete", 0.5)
-    assert Results(out).rows["1"] == ("complete", None)
+    assert Results(out).rows["0"] == ("Q?", "complete", 0.5)
+    assert Results(out).rows["1"] == ("Q?", "complete", None)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
