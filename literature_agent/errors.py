@@ -153,6 +153,29 @@ def reason_of(error: BaseException) -> str:
     return " ".join(words.split()) or type(error).__name__
 
 
+# How pydantic says what a value should be, and how a person does.
+_WORDS = (
+    (r"^Value error, |\.$", ""),
+    (r"Input should be a valid integer\b.*", "write a whole number"),
+    (r"Input should be a (?:valid|finite) number\b.*", "write a number"),
+    (r"Input should be a valid boolean\b.*", "write true or false"),
+    (r"Input should be greater than or equal to (\S+)", r"write \1 or more"),
+    (r"Input should be less than or equal to (\S+)", r"write \1 or less"),
+    (r"Input should be greater than (\S+)", r"write more than \1"),
+    (r"Input should be less than (\S+)", r"write less than \1"),
+    (r"Input should be (?='|a valid)", "it should be "),
+    (r"Extra inputs are not permitted", "nothing of that name is known"),
+    (r"Field required", "it is missing"),
+)
+
+
+def in_words(message: str) -> str:
+    """What pydantic says of a value, for the end of a sentence: what to write, without full stop."""
+    for pattern, said in _WORDS:
+        message = re.sub(pattern, said, message.strip())
+    return message
+
+
 def _rebuild(kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str) -> LiteratureError:
     return kind(message, reason=reason, retryable=retryable, recovery=recovery)
 

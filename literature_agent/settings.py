@@ -22,7 +22,7 @@ from pydantic_settings import (
     SettingsError,
 )
 
-from literature_agent.errors import ConfigurationError, reason_of
+from literature_agent.errors import ConfigurationError, in_words, reason_of
 
 DEFAULT_SOURCES = ("pubmed", "europepmc", "biorxiv", "medrxiv", "clinicaltrials")
 
@@ -149,8 +149,7 @@ def load_settings(**overrides: Any) -> Settings:
         first = refused.errors(include_input=False, include_url=False)[0]
         name = str(first["loc"][0]).upper() if first["loc"] else "?"
         name = name.removeprefix("LITERATURE_AGENT_")
-        said = first["msg"].removeprefix("Value error, ")
-        raise ConfigurationError(f"Setting LITERATURE_AGENT_{name} is not usable: {said}.") from None
+        raise ConfigurationError(f"Setting LITERATURE_AGENT_{name} is not usable: {in_words(first['msg'])}.") from None
     except SettingsError as broken:
         named = re.search(r'field "(\w+)"', str(broken))
         raise ConfigurationError(

@@ -13,11 +13,13 @@ from literature_agent.errors import (
     InvalidInputError,
     LiteratureError,
     SourceError,
+    in_words,
     reason_of,
     source_error,
     told,
 )
 from literature_agent.results import ErrorInfo
+from literature_agent.settings import load_settings
 
 
 @pytest.mark.parametrize(
@@ -43,6 +45,27 @@ def test_a_next_step_that_only_points_at_the_message_is_not_read_out() -> None:
         assert told(error) == "x=3 is too many: give 2."
     assert told(InvalidInputError("Too many.", recovery="Give 2.")) == "Too many. Give 2."
     assert told(ErrorInfo(reason="x", message="It failed")) == "It failed."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("99", "RETRY_ATTEMPTS is not usable: write 10 or less."),
+        ("x", "RETRY_ATTEMPTS is not usable: write a whole number."),
+        ("0", "RETRY_ATTEMPTS is not usable: write 1 or more."),
+    ],
+)
+def test_a_refused_setting_says_what_to_write(text: str, said: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings(retry_attempts=text)
+    assert str(refused.value).endswith(said)
+
+
+def test_what_pydantic_says_is_put_in_words() -> None:
+    assert in_words("Input should be 'on' or 'off'") == "it should be 'on' or 'off'"
+    assert in_words("Input should be a valid boolean, unable to interpret input") == "write true or false"
+    assert in_words("Value error, there is no tool 'x'.") == "there is no tool 'x'"
+    assert in_words("Input should be greater than 0") == "write more than 0"
 
 
 def test_the_reason_of_a_refusal_holds_no_number_and_no_path(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from pydantic_evals import Dataset
 from evals.cases import About, Ask, Expected
 from evals.library import library_of
 from evals.upstream import PACKAGED, RECORDING
-from literature_agent.errors import InvalidInputError, reason_of
+from literature_agent.errors import InvalidInputError, in_words, reason_of
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parent.parent
@@ -59,7 +59,7 @@ def read_dataset(file: Path) -> CaseSet:
         if not isinstance(broken.__cause__, ValidationError):
             raise
         first = broken.__cause__.errors(include_url=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}") from None
+        raise ValueError(f"{'.'.join(map(str, first['loc'])) or 'the file'}: {in_words(first['msg'])}") from None
 
 
 def strangers(loaded: Loaded) -> list[str]:

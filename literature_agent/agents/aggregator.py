@@ -65,7 +65,7 @@ from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_until_interrupted, takes_what
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
-from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect, told
+from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect, in_words, told
 from literature_agent.integrity import repair_message, review
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
@@ -609,7 +609,7 @@ def read_request(question: str | AggregationRequest, limits: Mapping[str, Any]) 
         except ValidationError as refused:
             first = refused.errors(include_url=False)[0]
             name, value = ".".join(str(part) for part in first["loc"]), repr(first["input"])
-            raise InvalidInputError(f"{name}={value[:80]}: {first['msg'].removeprefix('Value error, ')}.") from None
+            raise InvalidInputError(f"{name}={value[:80]}: {in_words(first['msg'])}.") from None
     date_bounds(request.date_from, request.date_to, source="request")
     if request.since_entry_date is not None:
         parse_partial_date(request.since_entry_date, name="since_entry_date", source="request")

@@ -32,7 +32,7 @@ from literature_agent.cli.reading import read
 from literature_agent.cli.run import run
 from literature_agent.cli.screen import Screen
 from literature_agent.cli.serve import sandbox
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, in_words
 
 PROGRAM = "literature-agent"
 
@@ -118,8 +118,8 @@ def _usage_error(screen: Screen, refused: TyperException) -> int:
         sys.stderr.write(refused.format_message() + "\n")
         return USAGE
     command = context.command_path if context is not None else PROGRAM
-    message = _plain(message)
-    message += _meant(message)
+    message = in_words(message)
+    message = (message if message.endswith((".", "?", "!")) else f"{message}.") + _meant(message)
     if message.startswith("Usage:"):
         message = "No command given."
     screen.error(InvalidInputError(message, recovery=_next_step(message, command)))
@@ -132,28 +132,12 @@ _IN_QUOTES = {"run": "question", "chat": "question", "search": "query"}
 
 def _next_step(message: str, command: str) -> str:
     verb = command.rpartition(" ")[2]
-    if message.startswith("Got unexpected extra argument") and verb in _IN_QUOTES:
+    if re.match(r"Got unexpected extra argument\S* \([^-]", message) and verb in _IN_QUOTES:
         return f"Put the {_IN_QUOTES[verb]} in quotes, or see `{command} --help`."
     if verb in ("search", "fetch") and message.startswith("No such option: --source"):
         part = "; a part of Europe PMC is named in the query, as SRC:PPR" if verb == "search" else ""
         return f"The source is the first word after `{verb}`{part}."
     return f"See `{command} --help`."
-
-
-# How pydantic, which reads the values for typer, says what a value should be, and how a person does.
-_SAID = (
-    (re.compile(r"Value error, "), ""),
-    (re.compile(r"Input should be a valid integer\b.*"), "write a whole number."),
-    (re.compile(r"Input should be a valid number\b.*"), "write a number."),
-    (re.compile(r"Input should be greater than or equal to (\S+)"), r"write \1 or more."),
-    (re.compile(r"Input should be less than or equal to (\S+)"), r"write \1 or less."),
-)
-
-
-def _plain(message: str) -> str:
-    for pattern, said in _SAID:
-        message = pattern.sub(said, message)
-    return message
 
 
 def _meant(message: str) -> str:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from literature_agent.agents.aggregator import read_request
-from literature_agent.errors import ConfigurationError, InvalidInputError, reason_of
+from literature_agent.errors import ConfigurationError, InvalidInputError, in_words, reason_of
 from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.render import one_line, spreadsheet_cell
 
@@ -150,7 +150,7 @@ def _question(row: Mapping[str, Any], number: int, budget: Budget) -> BatchQuest
     except ValidationError as refused:
         first = refused.errors(include_url=False)[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise InvalidInputError(f"Row {number}: {name}: {first['msg']}.") from None
+        raise InvalidInputError(f"Row {number}: {name}: {in_words(first['msg'])}.") from None
     except InvalidInputError as refused:
         raise InvalidInputError(f"Row {number}: {refused.message}", recovery=refused.recovery) from None
 

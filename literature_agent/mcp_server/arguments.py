@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import InvalidInputError, in_words
 from literature_agent.sources._text import one_line
 
 # An empty list of these has a meaning that is written in the tool's description.
@@ -58,7 +58,7 @@ def refusal(refused: ValidationError) -> InvalidInputError:
     first = refused.errors(include_url=False, include_context=False)[0]
     name = ".".join(str(part) for part in first["loc"]) or "arguments"
     value = one_line(str(first["input"]), 60)
-    return InvalidInputError(f"{name}={value!r}: {first['msg']}.")
+    return InvalidInputError(f"{name}={value!r}: {in_words(first['msg'])}.")
 
 
 def _types(schema: Mapping[str, Any]) -> frozenset[str]:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from literature_agent.errors import ConfigurationError, reason_of
+from literature_agent.errors import ConfigurationError, in_words, reason_of
 from literature_agent.outputs import Budget
 
 EXPOSABLE = (
@@ -197,7 +197,7 @@ def read_policy(path: Path) -> Policy:
         first = refused.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise ConfigurationError(
-            f"The policy file {str(path)!r} is refused at {where or 'its top'}: {first['msg']}."
+            f"The policy file {str(path)!r} is refused at {where or 'its top'}: {in_words(first['msg'])}."
         ) from None
 
 
@@ -248,4 +248,4 @@ def _policy_of_one(name: str, tools: Sequence[str] | None, **members: Any) -> Po
         return Policy(consumer=(Consumer(name=name, tools=chosen, **members),))
     except ValidationError as refused:
         first = refused.errors(include_input=False, include_url=False)[0]
-        raise ConfigurationError(f"The tools are refused: {first['msg'].removeprefix('Value error, ')}.") from None
+        raise ConfigurationError(f"The tools are refused: {in_words(first['msg'])}.") from None

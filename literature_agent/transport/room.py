@@ -488,7 +488,7 @@ class Transport:
             request.source,
             fault.kind,
             f"{self._hosts[request.service].name}, {request.path}: {self._secrets.hide(str(fault))} "
-            f"({count}, {outcome.waited_s:.1f} s waited in between).",
+            f"({count}{f', {outcome.waited_s:.1f} s waited in between' if outcome.waited_s else ''}).",
             recovery=recovery,
         )
 

@@ -114,7 +114,7 @@ def test_litqa_lines_name_their_papers_by_doi_or_address(tmp_path: Path) -> None
         (
             "a.yaml",
             "name: a\ncases: [{inputs: {question: q, sorces: [pubmed]}}]",
-            r"dataset: cases\.0\.inputs\.sorces: Extra inputs are not permitted\.",
+            r"dataset: cases\.0\.inputs\.sorces: nothing of that name is known\.",
         ),
         ("b.yaml", "cases:\n  - inputs: {question: Does it?, sources: [pubmed]}", "it is no YAML in line 2: expected"),
         ("b.json", '["no object"]', "can't be read as a dataset"),
