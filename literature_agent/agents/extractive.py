@@ -310,12 +310,14 @@ class _Desk:
         return arguments
 
     def _window(self, today: datetime.date | None) -> tuple[datetime.date, datetime.date] | None:
-        """The days to read where each day costs: the question's own if they are few, else the last of them."""
+        """The days to read where each day costs: the question's own if they are few, or if no other source can be
+        asked (then the tool says what is too long); without any, the last week."""
         last = _day(self.said.date_to, last=True) or today
         if last is None:
             return None
         first = _day(self.said.date_from) or last - _WINDOW
-        return (first, last) if datetime.timedelta(0) <= last - first <= _WIDEST_WINDOW else None
+        few = last - first <= _WIDEST_WINDOW or all(searcher.needs_dates for searcher in self.searchers)
+        return (first, last) if first <= last and few else None
 
     def _clock(self) -> bool:
         return any(tool.name == "current_time" for tool in self.tools)

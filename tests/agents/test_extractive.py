@@ -371,12 +371,25 @@ async def test_a_server_that_is_read_day_by_day_is_asked_once_for_a_few_days(
     assert preprints.asked == [(*window, "")]
 
 
-@pytest.mark.parametrize("limits", [{"date_from": "2015"}, {"date_from": "2024-01-01", "date_to": "2024-12-31"}])
-async def test_a_window_of_years_is_not_read_day_by_day(limits: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("limits", "window"),
+    [
+        ({"date_from": "2015"}, ("2015-01-01", "2026-03-15")),
+        ({"date_from": "2024-01-01", "date_to": "2024-12-31"}, ("2024-01-01", "2024-12-31")),
+    ],
+)
+async def test_a_window_of_years_is_put_to_such_a_server_only_where_no_other_source_can_be_asked(
+    limits: dict[str, str], window: tuple[str, str]
+) -> None:
+    async def search_pubmed(query: str) -> str:
+        return "Search s2 | pubmed | empty | shown 0 of 0"
+
     preprints = Preprints()
-    result = await ask([Tool(preprints.search_biorxiv), Tool(preprints.current_time)], **limits)
+    tools = [Tool(preprints.search_biorxiv), Tool(preprints.current_time)]
+    await ask([*tools, Tool(search_pubmed)], **limits)
     assert preprints.asked == []
-    assert "No search was made" in result.output.summary
+    await ask(tools, **limits)
+    assert preprints.asked == [(*window, "")]
 
 
 async def test_without_a_clock_only_a_dated_question_is_put_to_such_a_server() -> None:
