@@ -87,6 +87,7 @@ def test_what_is_not_found_is_named_and_the_rest_is_cited(cli: Run, server: Sand
     assert done.code == 3
     assert len(done.out.splitlines()) == 1
     assert done.err == f"Not found: {UNKNOWN}\n"
+    assert cli("cite", "90000101", UNKNOWN, "--quiet").err == done.err
     document = cli("cite", "90000101", UNKNOWN, "--json").document
     assert (document["numbers"], document["not_found"]) == ({"90000101": 1}, [UNKNOWN])
 
