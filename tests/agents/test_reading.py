@@ -42,7 +42,7 @@ async def test_a_short_full_text_comes_whole_at_once(settings: Settings) -> None
 async def test_the_outline_of_a_long_one_comes_first_then_the_sections_asked_for(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("literature_agent.views.SHORT_FULL_TEXT", 500)
+    monkeypatch.setattr("literature_agent.views.records.SHORT_FULL_TEXT", 500)
     output, heard = await read_with(settings, OPEN, [], ["methods"])
     assert "outline" in heard[0]
     assert "characters)" in heard[0]

@@ -145,7 +145,7 @@ async def test_records_are_read_by_reference_only(connect: Connect) -> None:
 async def test_a_full_text_is_outlined_and_then_read_by_section(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("literature_agent.views.SHORT_FULL_TEXT", 500)
+    monkeypatch.setattr("literature_agent.views.records.SHORT_FULL_TEXT", 500)
     async with connect() as client:
         found = await client.call_tool("search_europepmc", {"query": "metformin OPEN_ACCESS:y", "max_results": 5})
         for reference in found.structured_content["references"]:
