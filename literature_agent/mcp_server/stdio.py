@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
+import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 
 import anyio
@@ -30,10 +34,52 @@ def claimed_stdout() -> Iterator[int]:
         os.close(wire)
 
 
+@contextmanager
+def claimed_stdin() -> Iterator[tuple[socket.socket, Callable[[], None]]]:
+    """What comes on stdin, and what ends it; children of this process read nothing from there.
+
+    A thread that waits for the next line of a terminal can't be woken: it would keep Ctrl-C waiting too.
+    """
+    wire, null = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    here, there = socket.socketpair()
+
+    def end() -> None:
+        with suppress(OSError):
+            there.shutdown(socket.SHUT_RDWR)
+
+    def hand_on() -> None:
+        with suppress(OSError):
+            while data := os.read(wire, 65_536):
+                there.sendall(data)
+        end()
+
+    threading.Thread(target=hand_on, name="literature-agent-stdin", daemon=True).start()
+    try:
+        yield here, end
+    finally:
+        end()
+        os.dup2(wire, 0)
+
+
 async def serve_stdio(server: LiteratureServer, wire: int) -> None:
-    """Serve one client until it closes stdin; `wire` is what `claimed_stdout` gave."""
-    built = server.build()
-    with os.fdopen(wire, "wb", closefd=False) as binary:
+    """Serve one client until it closes stdin, or until Ctrl-C; `wire` is what `claimed_stdout` gave."""
+    built, loop = server.build(), asyncio.get_running_loop()
+    with (
+        claimed_stdin() as (incoming, end),
+        incoming,
+        incoming.makefile("r", encoding="utf-8", errors="replace") as lines,
+        os.fdopen(wire, "wb", closefd=False) as binary,
+    ):
+
+        def interrupt() -> None:
+            # As if the client had left: what is under way is kept. A second Ctrl-C interrupts as usual.
+            loop.remove_signal_handler(signal.SIGINT)
+            end()
+
+        with suppress(NotImplementedError, RuntimeError, ValueError):  # no such handlers here
+            loop.add_signal_handler(signal.SIGINT, interrupt)
         out = anyio.wrap_file(TextIOWrapper(binary, encoding="utf-8"))
-        async with stdio_server(stdout=out) as (reader, writer):
+        async with stdio_server(stdin=anyio.wrap_file(lines), stdout=out) as (reader, writer):
             await built.run(reader, writer, built.create_initialization_options())

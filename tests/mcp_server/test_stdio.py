@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -151,6 +152,30 @@ def test_garbage_on_stdin_does_not_end_the_server(spoken: Spoken) -> None:
 
 
 # --- the command
+
+
+def test_ctrl_c_ends_the_server_while_it_waits_for_a_line(stdio: Command) -> None:
+    command = stdio()
+    assert command.env is not None
+    with subprocess.Popen(
+        [command.command, *command.args],
+        env={**os.environ, **command.env},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", **OPENING[0]}).encode() + b"\n")
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["id"] == 1
+        server.send_signal(signal.SIGINT)
+        try:
+            assert server.wait(timeout=20) == 0
+        finally:
+            server.kill()
+        assert server.stderr is not None
+        assert b"Traceback" not in server.stderr.read()
 
 
 def test_a_new_token_is_printed_with_its_hash(capfd: pytest.CaptureFixture[str]) -> None:
