@@ -18,7 +18,20 @@ from collections.abc import Iterable
 
 from lxml import etree
 
-from literature_agent.artifacts import Author, CitedWork, DetailedArticle, MeshHeading, article_url, display_name
+from literature_agent.artifacts import (
+    AbstractSection,
+    Author,
+    Chemical,
+    CitedWork,
+    DetailedArticle,
+    Grant,
+    MeshHeading,
+    Notice,
+    Record,
+    RelatedRecord,
+    article_url,
+    display_name,
+)
 from literature_agent.errors import SourceError, source_error
 from literature_agent.ids import normalise_doi, normalise_pmcid, normalise_pmid
 from literature_agent.sources._text import clean_text, date_of_parts, one_line, printed_date
@@ -70,19 +83,25 @@ def _record(node: etree._Element) -> DetailedArticle:
     if pmcid:
         fields.setdefault("related", []).append({"relation": "pmc_copy", "pmcid": pmcid})
     article = DetailedArticle.model_validate(fields, by_alias=False, by_name=True)
-    for given, parts in (
-        (_AUTHOR_FIELDS, article.authors),
-        (_WORK_FIELDS, article.cited_works),
-        (_HEADING_FIELDS, article.mesh_headings),
-    ):
-        for part in parts:
+    for name, given in _GIVEN.items():
+        for part in getattr(article, name):
             object.__setattr__(part, "__pydantic_fields_set__", given)
     return article
 
 
 # Pydantic notes for each record which fields it was given. One such set serves all of a class: every field here is what
 # the source says, and some fifty sets an article would be half of what the garbage collector has to walk.
-_AUTHOR_FIELDS, _WORK_FIELDS, _HEADING_FIELDS = (set(kind.model_fields) for kind in (Author, CitedWork, MeshHeading))
+_PARTS: dict[str, type[Record]] = {
+    "abstract_sections": AbstractSection,
+    "authors": Author,
+    "chemicals": Chemical,
+    "cited_works": CitedWork,
+    "grants": Grant,
+    "mesh_headings": MeshHeading,
+    "notices": Notice,
+    "related": RelatedRecord,
+}
+_GIVEN = {name: set(kind.model_fields) for name, kind in _PARTS.items()}
 
 
 # --- journal articles -------------------------------------------------------------------------------------------------

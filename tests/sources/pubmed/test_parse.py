@@ -116,7 +116,7 @@ def test_record_survives_reading_back(payload: Payload) -> None:
 
 def test_records_of_a_list_share_the_set_of_their_fields_and_a_copy_has_its_own(payload: Payload) -> None:
     (article,) = parse_articles(payload("full-record.xml"))
-    for parts in (article.authors, article.mesh_headings, article.cited_works):
+    for parts in (article.authors, article.mesh_headings, article.cited_works, article.abstract_sections):
         assert len(parts) > 1
         assert {id(part.model_fields_set) for part in parts} == {id(parts[0].model_fields_set)}
         assert parts[0].model_fields_set == set(type(parts[0]).model_fields)
