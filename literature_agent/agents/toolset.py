@@ -164,15 +164,14 @@ class CustodyToolset(WrapperToolset[Run]):
     ) -> Any:
         call = Call(id=ctx.tool_call_id or f"{name}-{ctx.run_step}", turn=ctx.run_step, index=_index_of(ctx))
         run = ctx.deps
-        if name != "current_time":
-            limit = run.budget.max_tool_calls
-            if run.ending is not None or (limit is not None and run.tool_calls >= limit):
-                raise ToolFailed(_NO_MORE_CALLS)
-            if run.purse is not None and not run.purse.take_tool_call():
-                run.ending = Ending("budget", "The limit of tool calls set for the agent that asked was reached.")
-                run.tell(Event(kind="budget", text=run.ending.sentence))
-                raise ToolFailed(_NO_MORE_CALLS)
-            run.tool_calls += 1
+        limit = run.budget.max_tool_calls
+        if run.ending is not None or (limit is not None and run.tool_calls >= limit):
+            raise ToolFailed(_NO_MORE_CALLS)
+        if run.purse is not None and not run.purse.take_tool_call():
+            run.ending = Ending("budget", "The limit of tool calls set for the agent that asked was reached.")
+            run.tell(Event(kind="budget", text=run.ending.sentence))
+            raise ToolFailed(_NO_MORE_CALLS)
+        run.tool_calls += 1
         shown: Shown = await run.custody.call(name, tool_args, call)
         if shown.outcome == "correction" and ctx.retry < ctx.max_retries:
             raise ModelRetry(shown.text)

@@ -112,6 +112,16 @@ async def test_two_aggregators_and_a_tool_of_the_parents_share_its_tool_calls(se
     assert result.usage.tool_calls <= limit
 
 
+async def test_what_a_child_asks_of_the_clock_counts_as_its_parents_tool_calls(settings: Settings) -> None:
+    clock = scripted_model([("current_time", {})] * 4, submit("Nothing was looked for."))
+    aggregator = LiteratureAggregator(clock, settings=settings)
+    result = await parent_of(aggregator, scripted_model(asks(1), "done")).run(
+        "Ask.", usage_limits=UsageLimits(tool_calls_limit=3)
+    )
+    assert result.output == "done"
+    assert result.usage.tool_calls == 3
+
+
 async def test_children_stop_at_the_parents_tokens(settings: Settings) -> None:
     aggregator = LiteratureAggregator(scripted_model(child), settings=settings)
     result = await parent_of(aggregator, scripted_model(asks(1), "done")).run(
