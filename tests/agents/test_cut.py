@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +36,35 @@ SIDE_BY_SIDE: list[Calls] = [
 
 @pytest.fixture(autouse=True)
 def _slow(sandbox: SandboxServer) -> None:
+    sandbox.requests.clear()
     sandbox.faults.set("europepmc", "slow", seconds=5)
 
 
-async def cut(model: Model | str, settings: Settings, sources: list[str], by: str) -> LiteratureAggregationOutput:
-    """A run that ends `by` its deadline or a token while Europe PMC is asked."""
+ASKED = {"pubmed": "efetch", "europepmc": "search"}
+"""Last request of a search at each source."""
+
+
+async def asked(sandbox: SandboxServer, *wanted: str) -> None:
+    """Wait until these requests are made, each as often as it is named, and what is not slow is answered."""
+    async with asyncio.timeout(15):
+        while True:
+            made = [each.path.rpartition("/")[2].partition(".")[0] for each in list(sandbox.requests)]
+            if not Counter(wanted) - Counter(made):
+                break
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(0.3)
+
+
+async def cut(
+    model: Model | str, settings: Settings, sources: list[str], by: str, sandbox: SandboxServer, *also: str
+) -> LiteratureAggregationOutput:
+    """A run that ends `by` its deadline or a token while Europe PMC, or what is asked `also`, has not answered."""
     aggregator = LiteratureAggregator(model, settings=settings, sources=sources)
     if by == "deadline":
         return await aggregator.run(QUESTION, budget=Budget(deadline_s=1.5))
     token = CancellationToken()
     task = asyncio.create_task(aggregator.run(QUESTION, cancellation_token=token))
-    await asyncio.sleep(1.5)
+    await asked(sandbox, *(ASKED[source] for source in sources), *also)
     token.cancel()
     return await asyncio.wait_for(task, 15)
 
@@ -65,9 +84,9 @@ def assert_is_logged_as_cut(output: LiteratureAggregationOutput) -> None:
 @pytest.mark.parametrize("by", ["deadline", "token"])
 @pytest.mark.parametrize("calls", SIDE_BY_SIDE, ids=["pubmed first", "europepmc first", "search_all"])
 async def test_the_search_that_was_cut_is_logged_and_the_others_answer_is_kept(
-    settings: Settings, calls: Calls, by: str
+    settings: Settings, sandbox: SandboxServer, calls: Calls, by: str
 ) -> None:
-    output = await cut(scripted_model(calls), settings, BOTH, by)
+    output = await cut(scripted_model(calls), settings, BOTH, by, sandbox)
     assert_is_logged_as_cut(output)
     assert output.registry is not None
     assert len(output.registry) > 0
@@ -77,8 +96,10 @@ async def test_the_search_that_was_cut_is_logged_and_the_others_answer_is_kept(
 
 @pytest.mark.parametrize("by", ["deadline", "token"])
 @pytest.mark.parametrize("sources", [BOTH, ["europepmc"]])
-async def test_the_extractive_model_is_cut_alike(settings: Settings, sources: list[str], by: str) -> None:
-    output = await cut("extractive", settings, sources, by)
+async def test_the_extractive_model_is_cut_alike(
+    settings: Settings, sandbox: SandboxServer, sources: list[str], by: str
+) -> None:
+    output = await cut("extractive", settings, sources, by, sandbox)
     assert_is_logged_as_cut(output)
     assert "no search was made" not in output.summary
 
@@ -92,12 +113,12 @@ async def test_a_listener_hears_how_the_search_ended(settings: Settings) -> None
 
 @pytest.mark.parametrize("calls", SIDE_BY_SIDE, ids=["pubmed first", "europepmc first", "search_all"])
 async def test_a_cancelled_task_leaves_the_others_answer_in_the_callers_registry(
-    settings: Settings, calls: Calls
+    settings: Settings, sandbox: SandboxServer, calls: Calls
 ) -> None:
     registry = ArtifactRegistry()
     aggregator = LiteratureAggregator(scripted_model(calls), settings=settings, sources=BOTH)
     task = asyncio.create_task(aggregator.run(QUESTION, registry=registry))
-    await asyncio.sleep(1.5)
+    await asked(sandbox, "efetch", "search")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, 15)
@@ -109,12 +130,14 @@ async def test_a_fetch_that_was_cut_is_a_limitation(settings: Settings, sandbox:
         sandbox.faults.set("eutils", "slow", seconds=5)
         return [("fetch_pubmed", {"references": seen.references[:1]})]
 
-    output = await cut(scripted_model([PUBMED], fetch), settings, ["pubmed"], "token")
+    output = await cut(scripted_model([PUBMED], fetch), settings, ["pubmed"], "token", sandbox, "efetch")
     assert "pubmed failed: The fetch was cut short. The run was cancelled before it was answered." in output.limitations
 
 
 @pytest.mark.parametrize("calls", SIDE_BY_SIDE, ids=["pubmed first", "europepmc first", "search_all"])
-async def test_a_cut_run_replays_to_the_same_bytes(settings: Settings, tmp_path: Path, calls: Calls) -> None:
+async def test_a_cut_run_replays_to_the_same_bytes(
+    settings: Settings, sandbox: SandboxServer, tmp_path: Path, calls: Calls
+) -> None:
     aggregator = LiteratureAggregator(settings=settings, sources=BOTH)
     token = CancellationToken()
     task = asyncio.create_task(
@@ -122,7 +145,7 @@ async def test_a_cut_run_replays_to_the_same_bytes(settings: Settings, tmp_path:
             QUESTION, model=scripted_model(calls), recording=Recorder(tmp_path / "r"), cancellation_token=token
         )
     )
-    await asyncio.sleep(1.5)
+    await asked(sandbox, "efetch", "search")
     token.cancel()
     then = await asyncio.wait_for(task, 15)
     assert_is_logged_as_cut(then)
