@@ -115,15 +115,15 @@ NOT_NAMES = PLACES | words(
     fall winter easter christmas ramadan alpha beta gamma delta epsilon omicron sigma lambda alma-ata
 
     ozempic wegovy mounjaro zepbound leqembi kisunla aduhelm humira keytruda opdivo covaxin sputnik vaxzevria shingrix
-    gardasil dengvaxia comirnaty spikevax paxlovid zolgensma trikafta entresto xarelto eliquis jardiance farxiga fitbit
+    gardasil dengvaxia paxlovid zolgensma trikafta entresto xarelto eliquis jardiance farxiga fitbit
     facebook twitter zoom tiktok instagram youtube tricare medscape epic cerner truven optum marketscan biobank
     lifelines betula kungsholmen bogalusa avon caerphilly newcastle hajj lockdown lockdowns monsoon biogen eisai gilead
     amgen genentech karolinska harvard stanford charite zinc iron magnesium calcium potassium sodium selenium iodine
-    lithium folate curcumin cannabis cannabidiol nicotine melatonin ketamine levodopa artemether psilocybin probiotics
+    lithium folate curcumin cannabis cannabidiol nicotine melatonin levodopa artemether psilocybin probiotics
     prebiotics rotigotine shigella escherichia clostridioides clostridium mycobacterium anopheles aedes culex wolbachia
     lassa nipah hendra borrelia leptospira toxoplasma lactobacillus bifidobacterium akkermansia bacteroides prevotella
-    trypanosoma leishmania giardia cryptosporidium wuchereria enterobacter acinetobacter enterococcus listeria
-    legionella campylobacter yersinia brucella coxiella bartonella chlamydia neisseria treponema bordetella haemophilus
+    trypanosoma leishmania giardia cryptosporidium wuchereria enterobacter acinetobacter enterococcus
+    campylobacter brucella coxiella bartonella neisseria treponema bordetella haemophilus
     cryptococcus pneumocystis
 
     the a an in on at by of to from for with since until till during before after between among over under about
@@ -134,7 +134,7 @@ NOT_NAMES = PLACES | words(
     either neither other another such same own very i ii iii iv v vi vii viii ix x
 
     year years month months week weeks day days hour hours visit phase stage grade group arm cohort class type
-    version edition table figure fig box appendix supplement section chapter part volume issue page step model
+    version edition table figure fig box appendix supplement section part volume issue page step model
     level score scale index study studies trial trials review reviews analysis meta-analysis survey registry
     census report guideline guidelines guidance recommendation recommendations criteria consensus statement
     position update updated revised revision protocol programme program project plan strategy policy act law
@@ -144,14 +144,14 @@ NOT_NAMES = PLACES | words(
     hospital centre center department ministry organization organisation foundation trust service services
     system panel board task force forum federation school medicaid medicare cochrane medline embase scopus
     pubmed cinahl psycinfo google scholar excel stata windows office word vision healthy people olympics
-    hurricane pandemic epidemic outbreak wave influenza ebola zika covid sars mers dengue malaria baseline
-    follow-up total overall average median mean range population sample incidence prevalence mortality survival
+    hurricane pandemic epidemic outbreak influenza ebola zika covid sars mers dengue malaria baseline
+    follow-up total overall average median mean range population incidence prevalence mortality survival
     outcome outcomes result results finding findings conclusion conclusions background objective objectives
     methods method evidence data database databases search searches record records article articles paper papers
     publication publications patients participants subjects women men children adults infants persons
     individuals volunteers nurses physicians doctors clinicians surgeons researchers investigators authors
     experts students parents caregivers framework roadmap charter manual handbook textbook bulletin newsletter
-    release amendment
+    amendment
 
     republic president government parliament senate election brexit earthquake tsunami fukushima chernobyl
     horizon erasmus interreg eurostat globocan eurocare whitehall consort prisma strobe gencode ensembl refseq uniprot
@@ -194,8 +194,8 @@ EPONYMS = words(
     charlson child pugh rankin kolmogorov smirnov shapiro wilk kruskal wallis friedman mcnemar hosmer lemeshow
     sjogren behcet takayasu guillain-barre guillain barre ehlers-danlos charcot-marie-tooth charcot duchenne fabry
     gaucher pompe tay-sachs rett angelman prader-willi tourette asperger meniere zollinger-ellison lyme chagas
-    hirschsprung creutzfeldt-jakob lewy wernicke korsakoff stevens-johnson stargardt waldenstrom peutz-jeghers li-
-    fraumeni hippel-lindau budd-chiari klinefelter sezary dupuytren peyronie roche bayer merck
+    hirschsprung creutzfeldt-jakob lewy wernicke korsakoff stevens-johnson stargardt waldenstrom peutz-jeghers
+    li-fraumeni hippel-lindau budd-chiari klinefelter sezary dupuytren peyronie roche bayer merck
     clavien dindo mantel haenszel schoenfeld poisson gauss markov breslow hardy weinberg mendel fisher
     """
 )
@@ -304,8 +304,8 @@ WORD_NAMES = words(
 SURNAMES = words(
     """
     smith johnson williams jones davis wilson anderson thomas jackson thompson harris robinson lewis walker hall
-    allen wright torres nguyen hill flores adams nelson mitchell campbell roberts phillips evans turner parker
-    collins edwards stewart morris murphy rogers morgan peterson bailey reed kelly howard ramos watson brooks
+    allen wright torres nguyen hill flores adams nelson mitchell roberts phillips evans turner parker
+    collins edwards stewart morris rogers morgan peterson bailey reed kelly howard ramos watson brooks
     sanders bennett ross henderson coleman jenkins perry powell patterson hughes simmons foster bryant alexander
     russell griffin hayes myers hamilton graham sullivan wallace owens jordan reynolds gibson ellis stevens
     tucker wagner hunter hicks crawford boyd mason kennedy warren dixon hawkins dunn perkins hudson spencer
@@ -313,17 +313,17 @@ SURNAMES = words(
     ruiz lane greene clarke macdonald mackenzie fraser murray o'brien o'connor o'neill o'sullivan o'reilly doyle
     byrne gallagher davies griffiths lloyd
 
-    garcia rodriguez martinez hernandez lopez gonzalez gonzales perez sanchez ramirez rivera gomez diaz reyes
+    garcia rodriguez martinez hernandez gonzalez gonzales perez sanchez ramirez rivera gomez diaz
     cruz morales gutierrez ortiz chavez castillo jimenez moreno romero herrera medina aguilar vargas castro
     mendoza vasquez fernandez alvarez munoz alonso navarro dominguez vazquez gil serrano blanco molina ortega
-    delgado suarez silva santos oliveira souza sousa pereira costa ferreira rodrigues almeida carvalho martins
+    delgado suarez silva santos oliveira souza sousa pereira ferreira rodrigues almeida carvalho martins
     araujo ribeiro barbosa lopes gomes
 
     rossi russo ferrari esposito bianchi romano colombo ricci marino greco conti deluca mancini costa giordano
     rizzo lombardi moretti dupont durand dubois moreau laurent lefebvre leroy roux fournier girard bonnet
-    lambert fontaine rousseau vincent muller mueller schmidt schneider weber meyer schulz becker hoffmann
+    lambert rousseau vincent muller mueller schmidt schneider weber meyer schulz becker hoffmann
     schafer koch bauer richter klein wolf schroder neumann schwarz zimmermann braun kruger hofmann hartmann
-    lange schmitt krause lehmann keller schulze maier kohler jansen janssens visser bakker dekker vermeulen
+    lange krause lehmann schulze maier kohler jansen janssens visser bakker dekker vermeulen
     peeters mertens dejong devries hansen jensen nielsen pedersen andersen christensen larsen sorensen rasmussen
     jorgensen madsen kristensen olsen johansen johansson andersson karlsson nilsson eriksson larsson olsson
     persson svensson gustafsson pettersson lindqvist lindstrom korhonen virtanen makinen nieminen kowalski
@@ -338,7 +338,7 @@ SURNAMES = words(
     yoshida sasaki yamaguchi matsumoto inoue kimura hayashi shimizu yamazaki mori ikeda hashimoto ishikawa ogawa
     okada hasegawa fujita goto fujiwara maeda tran pham hoang phan vuong huynh singh kumar sharma patel gupta
     khan verma reddy agarwal mehta shah joshi iyer mukherjee chatterjee banerjee das ghosh bose rao nair menon
-    pillai desai ahmed ali hussain hossain rahman islam chowdhury malik iqbal siddiqui mohammed mohamed hassan
+    pillai ahmed ali hussain hossain rahman islam chowdhury malik iqbal siddiqui mohammed mohamed hassan
     hussein ibrahim abdullah khalil saleh mansour hosseini ahmadi mohammadi rezaei karimi okafor okonkwo adeyemi
     ogunleye mensah owusu boateng nkosi dlamini ndlovu moyo banda phiri mwangi otieno cohen levy mizrahi
     friedman goldberg goldstein rosenberg rosen shapiro katz kaplan levine weiss schwartz

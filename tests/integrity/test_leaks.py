@@ -450,7 +450,7 @@ NO_NAMES = (
     "Remdesivir|Tamoxifen|Ivermectin|Dexamethasone|Bedaquiline|Dolutegravir|Cisplatin|Methadone|"
     "Nusinersen|Zinc|Melatonin|Ozempic|Wegovy|Leqembi|Aduhelm|Dengvaxia|Paxlovid|Fitbit|Facebook|Biogen|"
     "Gilead|Roche|Merck|Mayo Clinic|Johns Hopkins|Karolinska|World Bank|Biobank|Betula|Shigella|"
-    "Mycobacterium|Wolbachia|Toxoplasma|Akkermansia|Lyme|Duchenne|Fabry|Rett|Prader-Willi|Guillain-Barré|"
+    "Mycobacterium|Wolbachia|Toxoplasma|Akkermansia|Lyme|Duchenne|Fabry|Rett|Prader-Willi|Guillain-Barré|Li-Fraumeni|"
     "Ehlers-Danlos|Sjögren|Tourette|Hajj|Lockdown"
 )
 
