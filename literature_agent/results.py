@@ -20,7 +20,7 @@ from literature_agent.artifacts import (
     Table,
     TextSection,
 )
-from literature_agent.errors import LiteratureError
+from literature_agent.errors import LiteratureError, SourceError
 
 SearchStatus = Literal["ok", "empty", "partial", "failed"]
 OutcomeStatus = Literal["ok", "empty", "partial", "failed", "not_asked"]
@@ -48,6 +48,10 @@ class ErrorInfo(Record):
     def of(cls, error: LiteratureError) -> ErrorInfo:
         """The same four members as `error`."""
         return cls(reason=error.reason, message=error.message, retryable=error.retryable, recovery=error.recovery)
+
+    def as_error(self) -> SourceError:
+        """An error with the same four members, to be raised."""
+        return SourceError(self.message, reason=self.reason, retryable=self.retryable, recovery=self.recovery)
 
 
 class SourceOutcome(Record):

@@ -30,14 +30,12 @@ from literature_agent.cli.lookup import fetch, search
 from literature_agent.cli.mcp import mcp
 from literature_agent.cli.reading import read
 from literature_agent.cli.run import run
-from literature_agent.cli.screen import Screen
+from literature_agent.cli.screen import FAILED, USAGE, Screen, code_of
 from literature_agent.cli.serve import sandbox
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, in_words
+from literature_agent.errors import InvalidInputError, LiteratureError, in_words
 
 PROGRAM = "literature-agent"
 
-FAILED = 1
-USAGE = 2
 _INTERRUPTED = 130  # what typer returns for Ctrl-C
 
 app = typer.Typer(
@@ -87,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
         return _usage_error(screen, refused)
     except LiteratureError as error:
         screen.error(error)
-        return USAGE if isinstance(error, InvalidInputError | ConfigurationError) else FAILED
+        return code_of(error)
     except typer.Abort:
         code = _INTERRUPTED
     except SystemExit as end:  # typer's ending when the reader of stdout has gone

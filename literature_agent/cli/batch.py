@@ -18,7 +18,7 @@ import typer
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.durable_runs import require_durable
-from literature_agent.cli.screen import Screen, color_wanted, error_document
+from literature_agent.cli.screen import FAILED, PARTIAL, Screen, color_wanted, error_document
 from literature_agent.errors import InvalidInputError, LiteratureError
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from literature_agent.durable.book import RunBook
     from literature_agent.settings import Settings
 
-FAILED, PARTIAL = 1, 3
 _TELL_S = 30.0
 _TELL_TERMINAL_S = 2.0
 _LOOK_S = 15.0

@@ -19,8 +19,8 @@ from literature_agent.cli.files import output_file
 from literature_agent.cli.forms import LOG_SUFFIXES, SUFFIXES, Format, document_of, format_of, rendered, rendered_log
 from literature_agent.cli.interrupt import cancel_on_interrupt
 from literature_agent.cli.run import EXIT_CODES, NO_MODEL
-from literature_agent.cli.screen import Screen, color_wanted
-from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted, reason_of
+from literature_agent.cli.screen import Screen, code_of, color_wanted
+from literature_agent.errors import InvalidInputError, LiteratureError, counted, reason_of
 
 if TYPE_CHECKING:
     from literature_agent.agents.aggregator import LiteratureAggregator
@@ -108,7 +108,7 @@ def _done(screen: Screen, talk: _Talk, line: str) -> int:
         return talk.hear(line)
     except LiteratureError as error:
         screen.error(error)
-        return 2 if isinstance(error, InvalidInputError | ConfigurationError) else 1
+        return code_of(error)
 
 
 def _lines(screen: Screen, first: str | None) -> Iterator[str]:

@@ -13,7 +13,7 @@ import typer
 
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.cli.screen import PARTIAL, Screen, color_wanted
 from literature_agent.errors import InvalidInputError, SourceError, reason_of, source_error, told
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from literature_agent.results import ErrorInfo
     from literature_agent.settings import Settings
 
-PARTIAL = 3
 
 _FETCHED_AS = {"ppr": "epmc"}
 _EPMC = re.compile(r"[A-Za-z]{3}:\S+")
@@ -280,5 +279,5 @@ class _Desk:
 
     def _nothing(self, missing: Sequence[str]) -> SourceError:
         for why in (self.failed[text] for text in missing if text in self.failed):
-            return SourceError(why.message, reason=why.reason, retryable=why.retryable, recovery=why.recovery)
+            return why.as_error()
         return source_error("request", "not_found", f"Nothing found to cite: {', '.join(missing)}.")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from literature_agent.cli import options
-from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.cli.screen import USAGE, Screen, color_wanted
 from literature_agent.errors import ConfigurationError, LiteratureError, counted
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def doctor(
         screen.document({"ok": not wrong, "findings": [asdict(finding) for finding in findings]})
     else:
         screen.result(_listed(findings, screen.width))
-    return 2 if wrong else 0
+    return USAGE if wrong else 0
 
 
 def _examine(offline: bool) -> Iterator[Finding]:

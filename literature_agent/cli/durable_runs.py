@@ -16,7 +16,7 @@ from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.files import output_file
 from literature_agent.cli.forms import SUFFIXES, Format, form_of_output
-from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.cli.screen import FAILED, Screen, color_wanted
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def resume(
     It goes on where it was. No model request is paid for twice whose answer was recorded.
     """
     require_durable()
-    from literature_agent.cli.run import EXIT_CODES, NOT_SAVED, write_answer
+    from literature_agent.cli.run import EXIT_CODES, write_answer
     from literature_agent.durable.single import resume as resume_run
 
     if json and output is None and format not in (None, Format.json):
@@ -96,7 +96,7 @@ def resume(
         _resumable(run_id),
     ):
         answer = resume_run(run_id, settings=opened.settings, on_event=listen, say=screen.note)
-    return EXIT_CODES[answer.status] if write_answer(screen, answer, form, file) else NOT_SAVED
+    return EXIT_CODES[answer.status] if write_answer(screen, answer, form, file) else FAILED
 
 
 def runs(
@@ -133,7 +133,7 @@ def runs(
         elif action == "health":
             health = book.health()
             _show(screen, {**health.__dict__, "stranded": health.stranded}, "\n".join(health.sentences()))
-            return 1 if health.stranded else 0
+            return FAILED if health.stranded else 0
         elif action == "prune":
             removed = book.prune(timedelta(days=older_than))
             _show(

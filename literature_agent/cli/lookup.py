@@ -8,7 +8,7 @@ import typer
 
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.screen import Screen, color_wanted
+from literature_agent.cli.screen import FAILED, PARTIAL, Screen, color_wanted
 from literature_agent.errors import InvalidInputError, SourceError, source_error
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ SearchedSource = Annotated[
     typer.Argument(help="Name of the source: pubmed, europepmc ..., or `all`.", autocompletion=options.source_names),
 ]
 
-PARTIAL = 3
-_SEARCH_CODES = {"ok": 0, "empty": 0, "failed": 1, "partial": PARTIAL}
+_SEARCH_CODES = {"ok": 0, "empty": 0, "failed": FAILED, "partial": PARTIAL}
 
 
 def search(
@@ -131,6 +130,5 @@ def _nothing(source: Source, result: FetchResult) -> SourceError:
     """Why no record could be fetched: what failed comes before what is not there."""
     missing = f"{source.label} has no record of {', '.join(result.not_found)}." if result.not_found else ""
     for why in result.failed.values():
-        said = f"{why.message} {missing}".rstrip()
-        return SourceError(said, reason=why.reason, retryable=why.retryable, recovery=why.recovery)
+        return why.model_copy(update={"message": f"{why.message} {missing}".rstrip()}).as_error()
     return source_error(source.name, "not_found", missing)

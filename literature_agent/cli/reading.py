@@ -8,13 +8,11 @@ import typer
 
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.screen import Screen, color_wanted, error_document
+from literature_agent.cli.screen import FAILED, Screen, color_wanted, error_document
 from literature_agent.errors import InvalidInputError, LiteratureError
 
 if TYPE_CHECKING:
     from literature_agent.results import FullText
-
-FAILED = 1
 
 
 def read(

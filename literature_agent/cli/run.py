@@ -35,7 +35,7 @@ from literature_agent.cli.recording import (
     recorded_note,
     recorded_question,
 )
-from literature_agent.cli.screen import Screen, color_wanted, error_document
+from literature_agent.cli.screen import FAILED, PARTIAL, Screen, color_wanted, error_document
 from literature_agent.errors import InvalidInputError, reason_of
 
 if TYPE_CHECKING:
@@ -49,15 +49,12 @@ NO_MODEL = (
     "No model is set: `extractive` selects sentences by rule; it is not a language model "
     "(set one with --model or LITERATURE_AGENT_MODEL)."
 )
-FAILED, PARTIAL = 1, 3
 EXIT_CODES = {"complete": 0, "no_evidence": 0, "failed": FAILED, "partial": PARTIAL}
 _OF_THE_ASKING = (
     "--model", "--sources", "--date-from", "--date-to", "--since-entry-date", "--languages", "--publication-types",
     "--max-articles", "--searches", "--max-requests", "--max-cost", "--deadline",
 )  # fmt: skip
 """Options that say what is asked, which a recording brings."""
-NOT_SAVED = 1
-"""Exit code where a file that was asked for could not be written."""
 
 
 def run(
@@ -207,7 +204,7 @@ def run(
     if saved[0] and open_report and file is not None:
         _show(screen, file)
     saved += [_saved(screen, log, rendered_log(answer, log)) for log in search_log or ()]
-    return EXIT_CODES[answer.status] if all(saved) else NOT_SAVED
+    return EXIT_CODES[answer.status] if all(saved) else FAILED
 
 
 def _print_drift(screen: Screen, folder: Path, settings: Settings, listen: Observer, token: CancellationToken) -> int:

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from literature_agent.errors import LiteratureError, told
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, told
 
 if TYPE_CHECKING:
     from literature_agent.custody import Event
 
+FAILED, USAGE, PARTIAL = 1, 2, 3
+"""Exit codes; 0 is done."""
 WIDEST = 100
 """Columns beyond which lines of prose are hard to read."""
 
@@ -119,6 +121,11 @@ class Screen:
 def color_wanted(no_color: bool) -> bool:
     """Whether colour may be used: not with `--no-color`, nor with NO_COLOR in the environment (no-color.org)."""
     return not no_color and not os.environ.get("NO_COLOR")
+
+
+def code_of(error: LiteratureError) -> int:
+    """The exit code of a command that ends in this error."""
+    return USAGE if isinstance(error, InvalidInputError | ConfigurationError) else FAILED
 
 
 def error_document(error: LiteratureError) -> dict[str, Any]:

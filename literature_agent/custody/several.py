@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.calls import Call, Shown, request_limits, search_key
 from literature_agent.custody.events import Event
-from literature_agent.errors import InvalidInputError, SourceError, counted
+from literature_agent.errors import InvalidInputError, counted
 from literature_agent.federation import (
     ConvertedId,
     SourceAnswer,
@@ -238,8 +238,7 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
         converted = asked.result or ()
         failures = [one.error for one in converted if one.status == "failed" and one.error is not None]
         if failures and len(failures) == len(converted):
-            first = failures[0]
-            error = SourceError(first.message, reason=first.reason, retryable=first.retryable, recovery=first.recovery)
+            error = failures[0].as_error()
             custody.close(begun, error=error)
             return custody.refusal(f"{CONVERT_IDS} | failed", error)
         rows: list[tuple[str, ConvertedId]] = [(wanted[one.asked], one) for one in converted]

@@ -278,7 +278,7 @@ class _Finder:
             self.failed(route, error)
             return None
         if failure is not None and not found.artifacts:
-            self.failed(route, _error_of(failure))
+            self.failed(route, failure.as_error())
             return None
         self.step(route, "found" if found.artifacts else "none")
         return found.artifacts[0] if found.artifacts else None
@@ -435,7 +435,7 @@ class _Finder:
                     if artifact is not None:
                         found |= dict.fromkeys(at, artifact)
                     elif asked in result.failed:
-                        broken |= dict.fromkeys(at, _error_of(result.failed[asked]))
+                        broken |= dict.fromkeys(at, result.failed[asked].as_error())
         kept = [place for place in sorted(found) if not self.seed.names(found[place])]
         artifacts, relations = self._distinct(
             [found[place] for place in kept], [targets[place].relation for place in kept]
@@ -443,10 +443,6 @@ class _Finder:
         # What another source had after all is no failure.
         error = next((failure for place, failure in sorted(broken.items()) if place not in found), None)
         return _Read(artifacts, relations, len(targets) - len(found), error)
-
-
-def _error_of(info: ErrorInfo) -> SourceError:
-    return SourceError(info.message, reason=info.reason, retryable=info.retryable, recovery=info.recovery)
 
 
 def named_in(result: FetchResult, asked: str) -> Artifact | None:

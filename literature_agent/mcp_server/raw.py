@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from literature_agent.artifacts import EuropePMCArticle
-from literature_agent.errors import InvalidInputError, LiteratureError, SourceError, source_error
+from literature_agent.errors import InvalidInputError, LiteratureError, source_error
 from literature_agent.mcp_server.replies import MOST_BYTES, Answer, compact, cut, size
 from literature_agent.sources._text import one_line
 from literature_agent.sources.europepmc.client import EuropePMCClient, SearchPlan
@@ -303,7 +303,7 @@ async def fetch(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
     if not result.artifacts:
         error = next(iter(result.failed.values()), None)
         if error is not None:
-            raise SourceError(error.message, reason=error.reason, retryable=error.retryable, recovery=error.recovery)
+            raise error.as_error()
         raise source_error(
             NAME,
             "not_found",
