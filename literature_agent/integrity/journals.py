@@ -46,6 +46,8 @@ _CALLED_JOURNAL = re.compile(
 _ENDS_CLAUSE = re.compile(r"[;!?]|\.\s")
 # Bodies that a journal has called together.
 _BODY = re.compile(r"\s(?:Standing\s)?Commissions?\b")
+# What makes another name of the beginning of a journal's: `World Health Organization`.
+_ORGANISATION = re.compile(r"\sOrgani[sz]ation\b")
 # Where manuscripts went to, they were not always printed.
 _SUBMITTED_TO = re.compile(r"\bsubmi(?:t|ssion)[^.;]{0,40}\bto\s(?:the\s)?$", re.I)
 _PAPER = (
@@ -192,6 +194,8 @@ def _longest_journal(window: str, offset: int, name: str, known: Known, *, set_o
     spelled = list(re.finditer(r"\S+", name))
     for number in range(len(spelled), 0, -1):
         part = name[: spelled[number - 1].end()].rstrip(".,;:")
+        if _ORGANISATION.match(window, offset + len(part)):
+            return None
         if _is_journal(part, known, set_off=set_off):
             return offset + len(part)
         if re.fullmatch(_JOURNAL_NAME, part):
