@@ -34,7 +34,7 @@ def refers_back(sentence: str) -> bool:
 # What a noun must follow: without it the words before hang in the air.
 _LEANS_ON = re.compile(
     r"\b(?:by|in|of|from|to|with|see|per|than|like|between|that|whereas|while|as|both|for|on|via|through|unlike|following"
-    r"|after|and|or|are|is|was|were|the|a|an|cites?|cited|says?|found|called)$",
+    r"|after|against|about|versus|vs\.?|and|or|nor|neither|either|are|is|was|were|the|a|an|cites?|cited|says?|found|called)$",
     re.I,
 )
 _GOES_ON = re.compile(r"[\s)\],»\"'”]*[^\W_]")

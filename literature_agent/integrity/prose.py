@@ -293,12 +293,17 @@ def _is_needed(sentence: str, start: int, end: int) -> bool:
     return _rests_on(sentence, start, end)
 
 
+# `(see `, and other works of the same list behind it.
+_ASIDE = re.compile(
+    r"[(\[]\s*(?:see|e\.g\.,?|cf\.|as in|from)?\s*(?:«[^«»]{1,40}»[\s,;]*(?:(?:and|or)\s+|&\s*)?){0,30}", re.I
+)
+
+
 def _rests_on(sentence: str, start: int, end: int) -> bool:
     """`carries`, for a token that may stand in brackets of its own."""
-    aside = re.search(r"[(\[]\s*(?:see|e\.g\.,?|cf\.|as in|from)?\s*$", sentence[max(0, start - 30) : start], re.I)
-    if aside is None:
+    opening = max(sentence.rfind("(", 0, start), sentence.rfind("[", 0, start))
+    if opening < 0 or not _ASIDE.fullmatch(sentence, opening, start):
         return carries(sentence, start, end)
-    opening = max(0, start - 30) + aside.start()
     return not re.search(r"[^\W_]", sentence[:opening]) and carries(sentence, opening, end)
 
 

@@ -156,6 +156,28 @@ def test_a_preprint_and_its_paper_are_never_two_studies(
 @pytest.mark.parametrize(
     ("said", "left"),
     [
+        ("It fell ({a} and {x}).", "It fell ({a})."),
+        ("It fell (see {a}, {b}, and {x}).", "It fell (see {a}, and {b})."),
+        ("It fell [{x} or {a}] at once.", "It fell [{a}] at once."),
+        ("It fell ({x} and {y}).", "It fell. [unsupported]"),
+        ("{a} and {x} agree.", ""),
+        ("Neither {x} nor {a} agree.", ""),
+        ("Neither {a} nor {x} agree.", ""),
+        ("Gains versus {x} were small {a}.", ""),
+        ("Gains vs. {x} were small {a}.", ""),
+    ],
+)
+def test_a_list_of_works_in_brackets_loses_what_was_never_shown_and_no_word_is_left_alone(
+    said: str, left: str, world: World
+) -> None:
+    names = {"a": world.show(paper(90)), "b": world.show(paper(91)), "x": UNKNOWN[0], "y": UNKNOWN[1]}
+    settled = settle(draft(said.format(**names)), world.desk, max_articles=20)
+    assert settled.summary == left.format(**names)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
         ("Two independent studies agree {a}, {x}.", ""),
         ("Three of the trials {a} {b} {x} found none.", ""),
         ("It fell in both large cohorts ({a}; {x}).", ""),
