@@ -154,7 +154,7 @@ def read_report(path: Path) -> Report:
         whole = json.loads(file.read_text(encoding="utf-8"))
         whole.pop("summary", None)
         return Report.model_validate(whole)
-    except ValueError as broken:
+    except (ValueError, TypeError, AttributeError, RecursionError) as broken:
         raise InvalidInputError(f"{str(file)!r} is no report of this harness: {reason_of(broken)}") from None
 
 

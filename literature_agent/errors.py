@@ -155,7 +155,7 @@ def reason_of(error: BaseException) -> str:
 
 # How pydantic says what a value should be, and how a person does.
 _WORDS = (
-    (r"^Value error, |\.$", ""),
+    (r"\bValue error, |\.$", ""),
     (r"Input should be a valid integer\b.*", "write a whole number"),
     (r"Input should be a (?:valid|finite) number\b.*", "write a number"),
     (r"Input should be a valid boolean\b.*", "write true or false"),

@@ -65,6 +65,7 @@ def test_what_pydantic_says_is_put_in_words() -> None:
     assert in_words("Input should be 'on' or 'off'") == "it should be 'on' or 'off'"
     assert in_words("Input should be a valid boolean, unable to interpret input") == "write true or false"
     assert in_words("Value error, there is no tool 'x'.") == "there is no tool 'x'"
+    assert in_words("Invalid value for '--a': Value error, it's no form.") == "Invalid value for '--a': it's no form"
     assert in_words("Input should be greater than 0") == "write more than 0"
 
 

@@ -126,7 +126,7 @@ def load(name: str, workspace: Path, *, hide_titles: bool = False, sources: tupl
         raise InvalidInputError(
             f"{str(path)!r} can't be read as a dataset: {at}: {reason_of(refused)}.", recovery="See `evals/datasets`."
         ) from None
-    except (ValueError, KeyError, TypeError) as broken:
+    except (ValueError, KeyError, TypeError, RecursionError) as broken:
         form = "evals/cases.py" if path.suffix in (".yaml", ".yml") else "evals/datasets"
         raise InvalidInputError(
             f"{str(path)!r} can't be read as a dataset: {reason_of(broken)}.", recovery=f"Its form is in `{form}`."

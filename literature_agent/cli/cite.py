@@ -138,7 +138,7 @@ def read_run(path: Path) -> LiteratureAggregationOutput:
         return LiteratureAggregationOutput.model_validate(document).attach(registry)
     except OSError as broken:
         why = reason_of(broken)
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         why = "it holds no saved run"
     raise InvalidInputError(
         f"The run {str(path)!r} can't be read: {why}.",

@@ -189,7 +189,7 @@ class Results:
             raise InvalidInputError(f"The folder of {str(path)!r} does not exist.", recovery="Make the folder first.")
         try:
             self._rows = self._read()
-        except (ValueError, KeyError, TypeError, OSError):
+        except (ValueError, KeyError, TypeError, OSError, RecursionError):
             raise InvalidInputError(
                 f"{str(path)!r} exists and holds no results of a batch.", recovery="Give another --out."
             ) from None

@@ -142,7 +142,12 @@ class Shelf:
     def prune(self, now: datetime) -> int:
         """Evict what has not been shown for the time of retention. Gives the number of works evicted."""
         before = moment_text(now - self.retention)
-        self._store.rows("DELETE FROM runs WHERE started_at < ? AND status <> 'running'", before)
+        self._store.rows("DELETE FROM claims WHERE at < ?", min(before, moment_text(now - LEASE)))
+        # A run that is under way is claimed; one whose process was killed goes as others do.
+        self._store.rows(
+            "DELETE FROM runs WHERE started_at < ? AND NOT EXISTS (SELECT 1 FROM claims WHERE what = 'run ' || run_id)",
+            before,
+        )
         self._store.rows("DELETE FROM used WHERE day < ?", before[:10])
         return self._store.evict(before, moment_text(now), moment_text(now - _TOMBSTONES_KEPT * self.retention))
 
@@ -181,7 +186,9 @@ class Shelf:
         return self._held_by(what, now) is not None
 
     def _held_by(self, what: str, now: datetime) -> str | None:
-        rows = self._store.rows("SELECT owner FROM claims WHERE what = ? AND at > ?", what, moment_text(now - LEASE))
+        # One that is later than a new one was made before the clock was set back; its owner will make it again.
+        window = moment_text(now - LEASE), moment_text(now + LEASE)
+        rows = self._store.rows("SELECT owner FROM claims WHERE what = ? AND at > ? AND at < ?", what, *window)
         return rows[0][0] if rows else None
 
     def release(self, what: str, owner: str) -> None:

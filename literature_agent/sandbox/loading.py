@@ -46,7 +46,7 @@ class Records:
         elif name.lower().endswith(".json"):
             try:
                 self._read_json(json.loads(content, strict=False))
-            except ValueError:
+            except (ValueError, RecursionError):
                 return
         else:
             self._read_xml(name, content)
@@ -69,7 +69,7 @@ class Records:
         for line in content.splitlines():
             try:
                 item = json.loads(line, strict=False)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if not isinstance(item, dict):
                 continue

@@ -199,7 +199,9 @@ def test_without_the_extra_a_style_is_refused_before_anything_is_asked(
     assert not server.requests
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"registry": null}', '{"registry": {"works": 1}}', "\x00\xff"])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"registry": null}', '{"registry": {"works": 1}}', "\x00\xff", "[" * 100_000]
+)
 def test_a_file_that_is_no_run_is_refused(cli: Run, tmp_path: Path, content: str) -> None:
     file = tmp_path / "other.json"
     file.write_text(content, encoding="latin-1")

@@ -118,6 +118,7 @@ def test_litqa_lines_name_their_papers_by_doi_or_address(tmp_path: Path) -> None
         ),
         ("b.yaml", "cases:\n  - inputs: {question: Does it?, sources: [pubmed]}", "it is no YAML in line 2: expected"),
         ("b.json", '["no object"]', "can't be read as a dataset"),
+        ("c.json", "[" * 100_000, "can't be read as a dataset"),
         ("c.txt", "words", "no known form"),
         ("d.jsonl", "", "holds no case"),
         ("e.jsonl", '{"question": "Does it?", "relevant": ["90000101"]}', "line 1 names no papers"),

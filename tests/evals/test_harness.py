@@ -314,3 +314,10 @@ def test_a_page_holds_its_cases_and_nothing_that_runs_but_its_own_script(good: O
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize("content", ["[]", "1", "{}", "not JSON", "[" * 100_000])
+def test_a_file_that_is_no_report_is_refused(tmp_path: Path, content: str) -> None:
+    (tmp_path / "report.json").write_text(content)
+    with pytest.raises(InvalidInputError, match="is no report of this harness"):
+        read_report(tmp_path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -173,6 +173,21 @@ def test_a_key_is_free_again_when_its_process_is_gone(tmp_path: Path) -> None:
     assert not shelf.claim("k", "killed", now + 2 * LEASE)
     shelf.release("k", "other")
     assert shelf.claim("k", "killed", now + 2 * LEASE)
+    # Nor does it wait for a clock that was set back.
+    assert shelf.claim("k", "other", now - timedelta(hours=1))
+    shelf.close()
+
+
+def test_a_run_whose_process_was_killed_is_kept_no_longer_than_others(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "mcp", "stdio", retention_days=1)
+    now = datetime.now(UTC)
+    for run_id in ("dead", "live"):
+        shelf.open_run(run_id, "{}", now, None)
+        assert shelf.claim(f"run {run_id}", run_id, now)
+    later = now + timedelta(days=2)
+    assert shelf.claim("run live", "live", later)
+    shelf.prune(later)
+    assert (shelf.run("dead"), shelf.run("live") is not None) == (None, True)
     shelf.close()
 
 

@@ -211,6 +211,8 @@ def test_odd_values_in_a_record_do_not_stop_the_rest(tmp_path: Path) -> None:
     odd = {"id": "PPR5", "source": "PPR", "title": 5, "journalInfo": "x", "authorList": [], "citedByCount": "many"}
     odd |= {"pubYear": None, "bookOrReportDetails": ["y"], "meshHeadingList": {"meshHeading": "z"}}
     (tmp_path / "a.json").write_text(json.dumps([odd, 7, None, "x"]), encoding="utf-8")
+    for name in ("b.json", "c.jsonl"):
+        (tmp_path / name).write_text("[" * 100_000)
     corpus = Corpus.from_folder(tmp_path)
     with SandboxServer(corpus) as server:
         sent = {"query": "SRC:PPR", "format": "json", "sort": "CITED desc"}
