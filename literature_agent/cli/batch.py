@@ -42,7 +42,9 @@ def batch(
     ] = None,
     workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that work; 0: others do.")] = 1,
     concurrency: Annotated[int, typer.Option(min=1, max=256, help="Questions at a time in one process.")] = 4,
-    queue: Annotated[str, typer.Option(help="Queue that the workers share.")] = "literature",
+    queue: Annotated[
+        str | None, typer.Option(help="Queue that the workers share (`literature`; each sandbox has its own).")
+    ] = None,
     model: options.ModelName = None,
     max_requests: options.MaxRequests = None,
     max_cost: options.MaxCost = None,
@@ -74,6 +76,7 @@ def batch(
     if out is not None:
         check_kind(out, "The file of results")
     options.check_limits(deadline, max_cost)
+    queue = queue or _own_queue(use_sandbox, corpus)
     stop = threading.Event()
     with (
         screen.logging(),
@@ -141,6 +144,13 @@ def _opened(
                 limits=BatchLimits(max_cost_usd=batch_cost, retries=retries),
             ),
         )
+
+
+def _own_queue(use_sandbox: bool, corpus: Path | None) -> str:
+    """The queue of one set of papers: no question about real ones is answered from invented ones, nor the other way."""
+    if corpus is not None:
+        return f"sandbox of {corpus.resolve()}"
+    return "sandbox" if use_sandbox else "literature"
 
 
 def _work(settings: Settings, queue: str, concurrency: int, stop: threading.Event, screen: Screen) -> int:

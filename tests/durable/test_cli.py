@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import sys
 import threading
+from contextlib import closing as closed
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from literature_agent.cli import main
 from literature_agent.durable.worker import Crew
 from literature_agent.errors import LiteratureError
 from literature_agent.sandbox import SandboxServer
+from literature_agent.settings import load_settings
 
 
 @pytest.fixture
@@ -69,6 +72,16 @@ def test_a_batch_writes_its_answers_and_says_what_it_did(
     assert done["partial"] == int(status == "partial")
     [row] = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert (row["question"], row["status"]) == ("Metformin in dementia?", status)
+
+
+def test_questions_to_the_sandbox_wait_where_no_worker_of_the_real_services_takes_them(tmp_path: Path) -> None:
+    """Else a question about real papers would be answered from invented ones, or the other way round."""
+    questions = tmp_path / "q.csv"
+    questions.write_text("question,sources,max_requests\nMetformin in dementia?,pubmed,2\n", encoding="utf-8")
+    assert main(["batch", str(questions), "--out", str(tmp_path / "out.jsonl"), "--sandbox"]) == 3
+    with closed(sqlite3.connect(load_settings().cache_dir / "durable" / "runs.sqlite")) as kept:
+        asked = kept.execute("SELECT DISTINCT queue_name FROM workflow_status WHERE queue_name IS NOT NULL").fetchall()
+    assert asked == [("sandbox",)]
 
 
 @pytest.mark.usefixtures("at_sandbox")
