@@ -63,7 +63,6 @@ class Outcome(Wire):
     transcript: tuple[Said, ...]
     works: tuple[SeenWork, ...] = ()
     wall_s: float
-    upstream_requests: int = 0
     prompt_hash: str = ""
     """Of instructions and tool definitions as sent."""
     instructions: str = Field(default="", repr=False)

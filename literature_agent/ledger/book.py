@@ -296,20 +296,12 @@ class Ledger:
         self._levels[part.reference] = max(known, part.level, key=_depth)
         self.changes += 1
 
-    def is_analyzed(self, reference: Reference | str) -> bool:
-        """Whether the whole abstract or full text of the work was shown."""
-        return self.level(reference) in ("abstract", "full_text")
-
     def has_shown(self, reference: Reference | str, section: str) -> bool:
         """Whether anything of that section of the work was shown, of whichever copy."""
         with self._lock:
             if any(part.section == section for part in self._shown.get(str(reference), ())):
                 return True
             return any(part.section == section for name in self._names(reference) for part in self._shown.get(name, ()))
-
-    def has_seen(self, reference: Reference | str | None) -> bool:
-        """Whether this run has got the work, shown or not."""
-        return reference is not None and any(name in self._seen for name in self._names(reference))
 
     # Counting
 

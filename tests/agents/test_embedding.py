@@ -96,7 +96,7 @@ async def test_two_aggregators_and_a_tool_of_the_parents_share_its_tool_calls(se
     second = LiteratureAggregator(scripted_model(child), settings=settings)
 
     async def slow() -> str:
-        await asyncio.sleep(2)
+        await asyncio.sleep(0.7)
         return "slow"
 
     calls: Calls = [
