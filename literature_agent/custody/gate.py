@@ -451,10 +451,7 @@ class Custody:
         """The one translation of errors: refused input is for the model to mend, everything else is a fact."""
         if isinstance(error, InvalidInputError):
             return Shown("correction", f"{head}\n{told(error)}")
-        return Shown(
-            "fact",
-            f"{head}\n{error.message} This says nothing about the literature. {error.recovery}".strip(),
-        )
+        return Shown("fact", f"{head}\n{told(error)} This says nothing about the literature.")
 
     @asynccontextmanager
     async def in_order(self) -> AsyncIterator[Callable[[], Awaitable[None]]]:

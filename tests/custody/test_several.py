@@ -13,6 +13,7 @@ import pytest
 
 from literature_agent.agents.toolset import build_toolset
 from literature_agent.custody import Call, Custody, Event, Shown
+from literature_agent.errors import source_error
 from literature_agent.ids import find_identifiers
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import AggregationRequest
@@ -335,6 +336,11 @@ async def test_a_second_search_shows_the_titles_alone_of_what_the_first_has_show
     assert again
     assert second.text.count("(shown before)") == len(again)
     assert "(shown before)" not in first.text
+
+
+def test_a_next_step_that_only_points_at_the_message_is_not_read_out_to_the_model(gate: Gate) -> None:
+    shown = gate.custody.refusal("Search s1", source_error("pubmed", "configuration", "The key is not accepted"))
+    assert shown.text == "Search s1\nThe key is not accepted. This says nothing about the literature."
 
 
 async def test_a_failed_look_is_a_fact_with_its_error_logged(gate: Gate, sandbox: SandboxServer) -> None:
