@@ -190,9 +190,7 @@ class LiteratureAggregator:
         expect("budget", budget, (Budget, type(None)), "Budget")
         expect("cancellation_token", cancellation_token, (CancellationToken, type(None)), "CancellationToken")
         expect("recording", recording, (Recorder, Player, type(None)), "Recorder or Player")
-        observer: object = on_event
-        if observer is not None and not callable(observer):
-            expect("on_event", observer, (), "function")
+        _expect_function("on_event", on_event)
         request = read_request(question, limits)
         if isinstance(recording, Player):
             return await self._replay(request, model, registry, budget, on_event, cancellation_token, recording)
@@ -287,9 +285,7 @@ class LiteratureAggregator:
             raise InvalidInputError(
                 f"name={name[:80]!r} is no name of a tool: use letters, digits, _ and -, at most 64."
             )
-        observer: object = on_output
-        if observer is not None and not callable(observer):
-            expect("on_output", observer, (), "function")
+        _expect_function("on_output", on_output)
 
         async def literature_aggregator(ctx: RunContext[Any], request: AggregationRequest) -> ToolReturn:
             """Search the biomedical literature and answer a question with checked citations.
@@ -622,6 +618,11 @@ def read_request(question: str | AggregationRequest, limits: Mapping[str, Any]) 
             recovery="Shorten it; pass searches with `searches=`.",
         )
     return request
+
+
+def _expect_function(name: str, value: object) -> None:
+    if value is not None and not callable(value):
+        expect(name, value, (), "function")
 
 
 def _expect_options(registry: object, budget: object, max_characters: object) -> None:
