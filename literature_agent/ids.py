@@ -70,7 +70,7 @@ def _trim_prose(doi: str) -> str:
         last = doi[end - 1]
         if surplus.get(last, 0) > 0:
             surplus[last] -= 1
-        elif last not in ".,;:'\"*”’»":
+        elif last not in ".,;:?!'\"*”’»":
             break
         end -= 1
     return doi[:end]
@@ -207,7 +207,7 @@ def find_identifiers(text: str) -> Iterator[FoundIdentifier]:
                 continue
             yield FoundIdentifier("doi", value, start, start + len(raw))
         elif kind == "url":
-            raw = raw.rstrip(".,;:)]}'\"")
+            raw = raw.rstrip(".,;:?!)]}'\"")
             known = identify(raw)
             named = known or Identifier("url", raw)
             yield FoundIdentifier(named.kind, named.value, start, start + len(raw))
