@@ -44,7 +44,9 @@ def write_answer(
     settled = settle(draft, desk, max_articles=run.request.max_articles, repair_rounds=run.repair_rounds)
     coverage = run.ledger.coverage(source.name for source in run.custody.sources)
     found = bool(run.ledger.shown_references())
-    status = _status(coverage, ending, found=found, is_cut=_is_cut(run, ending))
+    # What the question names was looked for, though no search followed.
+    looked = bool(run.ledger.entries) and not run.ledger.failures()
+    status = _status(coverage, ending, found=found, looked=looked, is_cut=_is_cut(run, ending))
     nothing = None if found else _nothing_found(status, coverage)
     if nothing:
         settled = Settled(nothing, (), (), settled.gaps, settled.integrity)
@@ -96,11 +98,15 @@ def _article(cited: CitedArticle, rank: int, of: int, desk: Desk) -> Artifact:
     )
 
 
-def _status(coverage: Sequence[SourceCoverage], ending: Ending | None, *, found: bool, is_cut: bool) -> OutputStatus:
+def _status(
+    coverage: Sequence[SourceCoverage], ending: Ending | None, *, found: bool, looked: bool, is_cut: bool
+) -> OutputStatus:
     asked = [source for source in coverage if source.asked]
     answered = [source for source in asked if source.answered]
     if ending is not None and not asked:
         return "partial" if ending.kind != "model" else "failed"
+    if not asked and not found and looked:
+        return "no_evidence"
     if not answered and not found:
         return "partial" if is_cut else "failed"
     if ending is not None or any(source.failed for source in asked):
@@ -120,6 +126,8 @@ def _nothing_found(status: OutputStatus, coverage: Sequence[SourceCoverage]) -> 
     asked = [source.source for source in coverage if source.asked]
     answered = [source.source for source in coverage if source.answered]
     failed = [source.source for source in coverage if source.failed]
+    if status == "no_evidence" and not asked:
+        return "No evidence was found: no source that was asked has what the question names. No search was made."
     if status == "no_evidence":
         names = ", ".join(answered)
         return f"No evidence was found: every search was answered ({names}) and none had a match. See the search log."

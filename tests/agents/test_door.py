@@ -41,10 +41,30 @@ async def test_an_identifier_becomes_a_reference_with_its_record(settings: Setti
     assert output.articles_analyzed == 1
 
 
+async def test_a_question_may_end_with_its_doi(settings: Settings) -> None:
+    output, heard = await ask(settings, "What is shown in 10.5555/synthetic.90000101?")
+    assert "What is shown in «artifact:link:cite~" in heard
+    assert output.articles_analyzed == 1
+
+
 async def test_what_can_not_be_resolved_is_named_in_limitations(settings: Settings) -> None:
     output, heard = await ask(settings, "Is PMID 12345678 about metformin?")
     assert "12345678" not in heard
     assert any("12345678 in the question was not resolved" in sentence for sentence in output.limitations)
+
+
+@pytest.mark.parametrize("question", ["PMID: 12345678", "10.5555/nowhere.1?"])
+async def test_a_question_that_only_names_what_nobody_has_is_answered_with_no_evidence(
+    settings: Settings, sandbox: SandboxServer, question: str
+) -> None:
+    """Promise 4: that a source has no such record is an answer of it, no failure."""
+    aggregator = LiteratureAggregator("extractive", settings=settings)
+    output = await aggregator.run(question)
+    assert (output.status, output.search_log) == ("no_evidence", ())
+    assert output.summary.endswith("No search was made.")
+    assert any("was not resolved: no source that was asked has it" in sentence for sentence in output.limitations)
+    sandbox.faults.set("all", "server_error")
+    assert (await aggregator.run(question)).status == "failed"
 
 
 async def test_a_failing_source_at_the_door_is_said(settings: Settings, sandbox: SandboxServer) -> None:
