@@ -6,7 +6,7 @@ A work that only another source of the run has is asked for there, where custody
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from literature_agent.artifacts import CitationArtifact
@@ -27,7 +27,7 @@ async def fetch(custody: Custody, source: Source, written: Sequence[str], call: 
     asked = [(source, wanted)] if wanted else []
     refused: list[tuple[str, str]] = []
     for reference in elsewhere:
-        other = _other_source(custody, source, reference)
+        other = next(_other_sources(custody, source, reference), None)
         if other is not None and custody.reroutes:
             _add(asked, *other, reference)
         else:
@@ -99,8 +99,9 @@ def _fetch_shown(
         )
     missing = [reference for reference in not_found if reference not in answered and reference not in failed]
     for reference in missing:
-        if not custody.reroutes and (others := _others(custody, source, reference)):
-            failed[reference] = f"no record in {source.label}; use {' or '.join(others)}."
+        others = [] if custody.reroutes else _other_sources(custody, source, reference, showing=True)
+        if tools := dict.fromkeys(other.fetch_tool for other, _ in others):
+            failed[reference] = f"no record in {source.label}; use {' or '.join(tools)}."
     result = FetchResult(
         artifacts=tuple(artifact for one in results for artifact in one.artifacts),
         not_found=tuple(dict.fromkeys(missed for one in results for missed in one.not_found)),
@@ -159,24 +160,26 @@ def _second_round(
         if answering is not source:
             continue
         for missed in result.not_found:
-            if missed in wanted and (other := _other_source(custody, source, wanted[missed], showing=True)) is not None:
+            if missed not in wanted:
+                continue
+            other = next(_other_sources(custody, source, wanted[missed], showing=True), None)
+            if other is not None:
                 _add(again, *other, wanted[missed])
     return again
 
 
-def _other_source(
+def _other_sources(
     custody: Custody, source: Source, reference: str, *, showing: bool = False
-) -> tuple[Source, str] | None:
-    """A source of another fetch tool that can fetch the work, and by which identifier: one that has shown it, else,
-    unless it must be `showing` it, any."""
+) -> Iterator[tuple[Source, str]]:
+    """Each source of another fetch tool that can fetch the work, and by which identifier: those that have shown it
+    first, or, if they must be `showing` it, alone."""
     shown_by = _shown_by(custody, reference)
     for other in sorted(custody.sources, key=lambda each: each.name not in shown_by):
         if other.fetch_tool == source.fetch_tool or (showing and other.name not in shown_by):
             continue
         identifier = identifier_for(other, custody.registry.copies(reference))
         if identifier is not None:
-            return other, identifier
-    return None
+            yield other, identifier
 
 
 def _shown_by(custody: Custody, reference: str) -> set[str]:
@@ -202,20 +205,6 @@ def _identifiers(
         else:
             wanted[identifier] = reference
     return wanted, elsewhere, problems
-
-
-def _others(custody: Custody, source: Source, reference: str) -> list[str]:
-    """The tools that fetch the work from the other sources that have shown it."""
-    shown_by = _shown_by(custody, reference)
-    return list(
-        dict.fromkeys(
-            other.fetch_tool
-            for other in custody.sources
-            if other.fetch_tool != source.fetch_tool
-            and other.name in shown_by
-            and identifier_for(other, custody.registry.copies(reference))
-        )
-    )
 
 
 def identifier_for(source: Source, copies: Sequence[CitationArtifact]) -> str | None:
