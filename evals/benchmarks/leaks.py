@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,9 +29,9 @@ def run(*, small: bool = False) -> list[Figure]:
     with sandbox_process() as (overrides, _), TemporaryDirectory() as folder:
         settings = load_settings(**overrides, cache_dir=folder, rate_limit_store="memory")
         asyncio.run(_runs(settings, 2 if small else 8))
-        before = _open()
+        before = opened()
         ended, cancelled, tasks = asyncio.run(_runs(settings, runs))
-        after = _settled(before)
+        left = left_since(before)
     return show(
         "leaks",
         [
@@ -38,33 +39,34 @@ def run(*, small: bool = False) -> list[Figure]:
             Figure("of these cancelled by a token", cancelled["token"]),
             Figure("runs whose task was cancelled", cancelled["task"]),
             Figure("tasks left open", tasks, goal=0),
-            *(Figure(f"{name} left open", after[name] - before[name], goal=0) for name in before),
+            *(Figure(f"{name} left open", count, goal=0) for name, count in left.items()),
         ],
     )
 
 
-def _open() -> dict[str, int]:
-    """What this process has open. No garbage is collected first: what waits for that is open."""
+def opened() -> dict[str, Counter[object]]:
+    """What this process has open, each by what it is. No garbage is collected first: what waits for that is open."""
     targets = []
     for handle in _HANDLES.iterdir():
         with suppress(OSError):  # the handle of the listing itself is gone
             targets.append(str(handle.readlink()))
     return {
-        "threads": threading.active_count(),
-        "sockets": sum(target.startswith("socket:") for target in targets),
-        "other file handles": sum(not target.startswith("socket:") for target in targets),
+        "threads": Counter(threading.enumerate()),
+        "sockets": Counter(target for target in targets if target.startswith("socket:")),
+        "other file handles": Counter(target for target in targets if not target.startswith("socket:")),
     }
 
 
-def _settled(before: dict[str, int]) -> dict[str, int]:
-    """What is open once nothing more closes, within ten seconds. anyio tells its worker threads to end when the loop's
-    main task does and joins none of them, so on a busy machine they may outlive `asyncio.run` by a moment."""
-    until = time.monotonic() + 10
-    after = _open()
-    while any(after[name] > before[name] for name in before) and time.monotonic() < until:
+def left_since(before: dict[str, Counter[object]], patience: float = 10) -> dict[str, int]:
+    """How much is open that was not before, once all of it is closed or after `patience` seconds. anyio tells its
+    worker threads to end when the loop's main task does and joins none of them, so on a busy machine they may outlive
+    `asyncio.run` by a moment. What was open before and closes meanwhile is not set off against what is new."""
+    until = time.monotonic() + patience
+    while True:
+        left = {name: (now - before[name]).total() for name, now in opened().items()}
+        if not any(left.values()) or time.monotonic() > until:
+            return left
         time.sleep(0.05)
-        after = _open()
-    return after
 
 
 async def _runs(settings: Settings, count: int) -> tuple[int, dict[str, int], int]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from socket import socket
+from threading import Event, Thread
 
 import pytest
 
+from evals.benchmarks import leaks
 from evals.benchmarks.__main__ import main
 from evals.benchmarks.measure import Figure
 from evals.benchmarks.sources import compare, pubmed_file
@@ -62,6 +65,19 @@ def test_runs_leave_nothing_open_also_where_some_are_cancelled(capsys: pytest.Ca
     left = {name: value for name, value in figures.items() if name.endswith("left open")}
     assert len(left) == 4
     assert set(left.values()) == {0}, left
+
+
+def test_what_was_open_before_the_runs_and_closes_hides_nothing_that_they_leave() -> None:
+    ends = Event()
+    earlier = Thread(target=ends.wait)
+    earlier.start()
+    with socket():
+        before = leaks.opened()
+    ends.set()
+    earlier.join()
+    assert leaks.left_since(before) == {"threads": 0, "sockets": 0, "other file handles": 0}
+    with socket():
+        assert leaks.left_since(before, patience=0) == {"threads": 0, "sockets": 1, "other file handles": 0}
 
 
 def test_calls_over_mcp_are_measured_against_the_same_calls_made_directly(capsys: pytest.CaptureFixture[str]) -> None:
