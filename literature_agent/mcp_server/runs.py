@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import sqlite3
 import time
 import uuid
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -19,11 +21,13 @@ from pydantic_ai import CancellationToken
 
 from literature_agent.agents.aggregator import LiteratureAggregator, read_request
 from literature_agent.custody import Event
-from literature_agent.errors import InvalidInputError, LiteratureError, SourceError
+from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, SourceError, reason_of
 from literature_agent.mcp_server.policy import Consumer
 from literature_agent.mcp_server.shelf import LEASE, Shelf, StoredRun
 from literature_agent.outputs import AggregationRequest, LiteratureAggregationOutput
 from literature_agent.results import ErrorInfo
+
+logger = logging.getLogger("literature_agent.mcp_server")
 
 RUNNING = "running"
 INTERRUPTED = "interrupted"
@@ -48,6 +52,8 @@ class LiveRun:
     listeners: list[Callable[[str], None]] = field(default_factory=list)
     claims: list[str] = field(default_factory=list)
     """What other processes leave alone as long as it is under way: its key, its run id."""
+    unkept: bool = False
+    """Whether it was said that the file of the runs can't be written."""
     opened: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[LiteratureAggregationOutput] = field(init=False)
 
@@ -65,11 +71,14 @@ class Runs:
         shelf: Shelf,
         aggregator: Callable[[], Awaitable[LiteratureAggregator]],
         now: Callable[[], datetime],
+        *,
+        renew_s: float = _RENEW_S,
     ) -> None:
         self._consumer = consumer
         self._shelf = shelf
         self._aggregator = aggregator
         self._now = now
+        self._renew_s = renew_s
         self._live: list[LiveRun] = []
         self._owner = uuid.uuid4().hex
         """Of claims, among all processes that serve this consumer."""
@@ -146,13 +155,15 @@ class Runs:
 
     async def _renew_claims(self, run: LiveRun) -> None:
         while True:
-            await asyncio.sleep(_RENEW_S)
-            for what in run.claims:
-                self._shelf.claim(what, self._owner, self._now())
+            await asyncio.sleep(self._renew_s)
+            with _keeping(run):
+                for what in run.claims:
+                    self._shelf.claim(what, self._owner, self._now())
 
     def _release(self, run: LiveRun) -> None:
-        for what in run.claims:
-            self._shelf.release(what, self._owner)
+        with _keeping(run):
+            for what in run.claims:
+                self._shelf.release(what, self._owner)
 
     async def wait(self, run: LiveRun, listener: Callable[[str], None]) -> LiteratureAggregationOutput:
         """The answer of a run. If this wait is cancelled and nobody else waits, so is the run."""
@@ -196,8 +207,9 @@ class Runs:
             if not run.run_id and event.run_id:
                 run.run_id = event.run_id
                 run.claims.append(_of_run(run.run_id))
-                self._shelf.claim(run.claims[-1], self._owner, self._now())
-                self._shelf.open_run(run.run_id, run.request.model_dump_json(), self._now(), run.request_key)
+                with _keeping(run):
+                    self._shelf.claim(run.claims[-1], self._owner, self._now())
+                    self._shelf.open_run(run.run_id, run.request.model_dump_json(), self._now(), run.request_key)
                 run.opened.set()
             run.sentence = event.text
             for listener in run.listeners:
@@ -214,7 +226,8 @@ class Runs:
                 cancellation_token=run.token,
             )
             status = "cancelled" if run.token.cancelled else output.status
-            self._shelf.close_run(run.run_id, status, self._now(), output=output.model_dump_json())
+            with _keeping(run):
+                self._shelf.close_run(run.run_id, status, self._now(), output=output.model_dump_json())
             return output
         except LiteratureError as error:
             self._note_failure(run, ErrorInfo.of(error))
@@ -231,7 +244,8 @@ class Runs:
 
     def _note_failure(self, run: LiveRun, error: ErrorInfo) -> None:
         if run.run_id:
-            self._shelf.close_run(run.run_id, "failed", self._now(), error=error.model_dump_json())
+            with _keeping(run):
+                self._shelf.close_run(run.run_id, "failed", self._now(), error=error.model_dump_json())
 
     def _require_same(self, earlier: str, request: AggregationRequest) -> None:
         if json.loads(earlier) != json.loads(request.model_dump_json()):
@@ -247,6 +261,21 @@ class Runs:
                 reason="request_rate_limited",
                 recovery="The count starts anew at 00:00 UTC; single searches may still be allowed.",
             )
+
+
+@contextmanager
+def _keeping(run: LiveRun) -> Iterator[None]:
+    """Writes to the file of the runs, which may fail without costing the run its answer; that is logged once a run."""
+    try:
+        yield
+    except (sqlite3.Error, ConfigurationError) as refused:
+        if not run.unkept:
+            logger.warning(
+                "Run %s goes on but can't be kept, and another process may start it too: %s.",
+                run.run_id,
+                reason_of(refused),
+            )
+        run.unkept = True
 
 
 def _of_key(request_key: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,9 +13,11 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from literature_agent.agents.aggregator import LiteratureAggregator
 from literature_agent.mcp_server import LiteratureServer, Policy
+from literature_agent.mcp_server.runs import LiveRun, Runs
 from literature_agent.mcp_server.shelf import LEASE, Shelf
-from literature_agent.outputs import Budget
+from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings
 from tests.mcp_server.conftest import Connect, all_tools, for_the_person, page_of, text_of
@@ -175,6 +180,51 @@ def test_a_key_is_free_again_when_its_process_is_gone(tmp_path: Path) -> None:
     assert shelf.claim("k", "killed", now + 2 * LEASE)
     # Nor does it wait for a clock that was set back.
     assert shelf.claim("k", "other", now - timedelta(hours=1))
+    shelf.close()
+
+
+async def test_a_file_that_fails_for_a_while_costs_a_run_neither_its_key_nor_its_answer(
+    settings: Settings, slow: None, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What keeps other processes from starting it too is renewed again as soon as that can be done."""
+    clock = [datetime.now(UTC)]
+    shelf = Shelf(tmp_path / "mcp", "stdio", retention_days=1)
+    (file,) = (tmp_path / "mcp").glob("*.sqlite")
+
+    def rename(old: str, new: str) -> None:
+        with closing(sqlite3.connect(file)) as other:
+            other.execute(f"ALTER TABLE {old} RENAME TO {new}")
+
+    async def until(passed: Callable[[], bool]) -> None:
+        async with asyncio.timeout(10):
+            while True:
+                if passed():
+                    return
+                await asyncio.sleep(0.01)
+
+    async with LiteratureAggregator(settings=settings) as aggregator:
+
+        async def ready() -> LiteratureAggregator:
+            return aggregator
+
+        runs = Runs(all_tools(), shelf, ready, lambda: clock[0], renew_s=0.01)
+        run = await runs.begin(AggregationRequest(**QUESTION), "secret-key", detached=False)
+        assert isinstance(run, LiveRun)
+        rename("claims", "away")
+        await until(lambda: bool(caplog.messages))
+        clock[0] += 2 * LEASE
+        rename("away", "claims")
+        await until(lambda: shelf.is_claimed("key secret-key", clock[0]))
+        assert not shelf.claim("key secret-key", "another process", clock[0])
+        rename("claims", "away")
+        rename("runs", "gone")
+        assert (await runs.wait(run, lambda said: None)).status == "complete"
+    assert runs.live == 0
+    (said,) = caplog.messages
+    assert (
+        said
+        == f"Run {run.run_id} goes on but can't be kept, and another process may start it too: no such table: claims."
+    )
     shelf.close()
 
 
