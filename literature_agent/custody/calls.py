@@ -51,6 +51,8 @@ class Shown:
     outcome: Literal["ok", "correction", "fact"]
     text: str
     result: Result | None = None
+    references: tuple[str | None, ...] = ()
+    """Of the works that a full text, checked citations or converted identifiers are of, one by one."""
 
 
 @dataclass(frozen=True)

@@ -436,7 +436,7 @@ class Custody:
             )
             self.show(view)
             self.tell(Event(kind="article_read", text="Full text read" if full.available else "No full text"))
-            return Shown("ok", view.text, full)
+            return Shown("ok", view.text, full, (reference,))
 
     # --- shared ---
 

@@ -204,7 +204,7 @@ async def _match_citations(custody: Custody, arguments: Mapping[str, Any], call:
             readable=custody.registry.is_open,
         )
         custody.show(view)
-        return Shown("ok", view.text, matches)
+        return Shown("ok", view.text, matches, tuple(references))
 
 
 def _references_of(custody: Custody, matches: Sequence[CitationMatch]) -> list[str | None]:
@@ -247,7 +247,7 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
             references=[reference for reference, one in rows if one.status == "found"],
             error=failures[0] if failures else None,
         )
-        return Shown("ok", view_conversions(rows), converted)
+        return Shown("ok", view_conversions(rows), converted, tuple(reference for reference, _ in rows))
 
 
 async def _lookup_mesh(custody: Custody, arguments: Mapping[str, Any], call: Call) -> Shown:

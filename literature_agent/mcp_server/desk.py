@@ -220,17 +220,16 @@ class Desk:
             return Answer(text, search_twin(result, text).document(), tuple(headed(text)))
         if isinstance(result, FetchResult):
             return Answer(text, fetch_twin(result, text, fitted.left_out).document(), tuple(headed(text)))
+        named = tuple(reference for reference in shown.references if reference is not None)
         if isinstance(result, FullText):
-            reference = mentioned(text)[0]
-            return Answer(text, read_twin(result, reference).document(), (reference,))
+            return Answer(text, read_twin(result, named[0]).document(), named)
         if isinstance(result, RelatedResult):
             return Answer(text, related_twin(result, text).document(), tuple(headed(text)))
         if isinstance(result, MeshResult):
             return Answer(text, mesh_twin(result).document())
         if tool == CONVERT_IDS:
-            conversions = conversions_twin(result, text)
-            return Answer(text, conversions.document(), tuple(conversions.references))
-        matches = matches_twin(result, text)
+            return Answer(text, conversions_twin(result, named).document(), named)
+        matches = matches_twin(result, shown.references, text)
         if matches.status == "failed" and matches.error is not None:
             raise CallFailed(matches.error, text)
         return Answer(text, matches.document(), tuple(matches.references))

@@ -29,7 +29,6 @@ LONGEST_SENTENCE = 300
 _HEADING = re.compile(r"^(«artifact:link:cite~[0-9A-Z]{10}») \|", re.M)
 _REFERENCE = re.compile(r"«artifact:link:cite~[0-9A-Z]{10}»")
 _SEARCH_ID = re.compile(r"^Search (s\d+) \|")
-_CITATION = re.compile(r"^Citation \d+: \w+(?:: («artifact:link:cite~[0-9A-Z]{10}»))?", re.M)
 _MISSING = re.compile(r"^(Not found|Failed): («artifact:link:cite~[0-9A-Z]{10}»)", re.M)
 
 Status = Literal["ok", "empty", "partial", "failed"]
@@ -265,22 +264,20 @@ def related_twin(result: RelatedResult, text: str) -> RelatedTwin:
     )
 
 
-def matches_twin(matches: Sequence[CitationMatch], text: str) -> MatchesTwin:
-    """`text` is the view, which gives the reference of each citation."""
+def matches_twin(matches: Sequence[CitationMatch], references: Sequence[str | None], text: str) -> MatchesTwin:
+    """`references` are those of the citations, one by one; `text` is the view."""
     return MatchesTwin(
         status=_status_of([match.status for match in matches]),
         citations=[
-            MatchTwin(status=match.status, reference=found or None, wrong=[each.field for each in match.differs])
-            for match, found in zip(matches, _CITATION.findall(text), strict=True)
+            MatchTwin(status=match.status, reference=reference, wrong=[each.field for each in match.differs])
+            for match, reference in zip(matches, references, strict=True)
         ],
         references=headed(text),
         error=_first_error(matches),
     )
 
 
-def conversions_twin(converted: Sequence[ConvertedId], text: str) -> ConversionsTwin:
-    """`text` is the view, which names the works in the same order."""
-    references = mentioned(text)
+def conversions_twin(converted: Sequence[ConvertedId], references: Sequence[str]) -> ConversionsTwin:
     return ConversionsTwin(
         status=_status_of([one.status for one in converted]),
         works=[
@@ -292,7 +289,7 @@ def conversions_twin(converted: Sequence[ConvertedId], text: str) -> Conversions
             )
             for reference, one in zip(references, converted, strict=True)
         ],
-        references=references,
+        references=list(references),
         error=_first_error(converted),
     )
 
