@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
@@ -170,20 +170,13 @@ class Transport:
         """Whether the run came to the moment of that name; only a replay may go beyond where its run had ended."""
         return self._player is None or self._player.had(moment)
 
-    @contextmanager
-    def deadline(self, seconds: float) -> Iterator[None]:
+    def deadline(self, seconds: float) -> AbstractContextManager[None]:
         """Everything asked inside, in this task and those it starts, must be answered within `seconds`.
 
         Waiting for a turn counts (K109). Inside another deadline the earlier one holds.
         """
-        until = self._clock.monotonic() + seconds
-        outer = _deadline.get()
-        _deadline.set(until if outer is None else min(until, outer))
-        try:
-            yield
-        finally:
-            # Not reset by token: a generator's block may end in another context than it began in.
-            _deadline.set(outer)
+        until, outer = self._clock.monotonic() + seconds, _deadline.get()
+        return _within(_deadline, until if outer is None else min(until, outer))
 
     def time_left(self, moment: str = "") -> float | None:
         """Seconds until the deadline, not below 0; None when there is none.
@@ -208,15 +201,9 @@ class Transport:
         pace = self._paces[service]
         return pace.interval if pace.enabled and self._needs_pace(service) else 0.0
 
-    @contextmanager
-    def watched(self, watcher: Callable[[Progress], None]) -> Iterator[None]:
+    def watched(self, watcher: Callable[[Progress], None]) -> AbstractContextManager[None]:
         """`watcher` is told how far the calls made inside have come."""
-        outer = _watcher.get()
-        _watcher.set(watcher)
-        try:
-            yield
-        finally:
-            _watcher.set(outer)
+        return _within(_watcher, watcher)
 
     def report(self, progress: Progress) -> None:
         """Tell whoever watches this call how far it has come."""
@@ -224,16 +211,10 @@ class Transport:
         if watcher is not None:
             watcher(progress)
 
-    @contextmanager
-    def collecting(self, records: list[Artifact]) -> Iterator[None]:
+    def collecting(self, records: list[Artifact]) -> AbstractContextManager[None]:
         """`records` grows with each record that the calls made inside read: whoever is cut before a call of several
         requests is answered has what came until then."""
-        outer = _collected.get()
-        _collected.set(records)
-        try:
-            yield
-        finally:
-            _collected.set(outer)
+        return _within(_collected, records)
 
     def came(self, records: Iterable[Artifact]) -> None:
         """Hand records that have come to whoever collects them."""
@@ -257,7 +238,6 @@ class Transport:
             return
         source = source or _SOURCE.get(service, service)
         async with AsyncExitStack() as places:
-            late, unreachable = False, None
             try:
                 async with asyncio.timeout(self.time_left()):
                     await self._gates[service].enter()
@@ -265,18 +245,11 @@ class Transport:
                     if service in self._shared_gates and self._needs_pace(service):
                         await places.enter_async_context(self._shared_gates[service].place())
             except TimeoutError:
-                late = True
+                raise self._queue_too_long(source, service) from None
             except SourceError as lost:
-                unreachable = lost
-            if late:
-                self._queue_too_long(source, service)
-            if unreachable is not None:
-                raise _not_sent(source, unreachable)
-            _in_job.set(True)
-            try:
+                raise _not_sent(source, lost) from None
+            with _within(_in_job, True):
                 yield
-            finally:
-                _in_job.set(False)
 
     async def send(self, request: Request, read: Callable[[Answer], T]) -> T:
         """What `read` makes of the answer to `request`; `receive` tells also when the answer came."""
@@ -435,14 +408,13 @@ class Transport:
             return breaker.admit(self._clock.monotonic())
         except LeftAlone as state:
             seconds = f"{max(1, math.ceil(round(state.seconds, 3)))} s"
-            failure = source_error(
+            raise source_error(
                 request.source,
                 "unreachable",
                 f"{self._hosts[request.service].name} failed {state.failures} times in a row (last: {state.fault}) and "
                 f"is not asked for another {seconds}.",
                 recovery=f"Ask another source, or this one again in {seconds}.",
-            )
-        raise failure
+            ) from None
 
     def _count_failure(self, service: ServiceName, fault: Exception) -> None:
         if (breaker := self._breakers.get(service)) is not None:
@@ -492,8 +464,8 @@ class Transport:
             recovery=recovery,
         )
 
-    def _queue_too_long(self, source: str, service: ServiceName) -> NoReturn:
-        raise source_error(
+    def _queue_too_long(self, source: str, service: ServiceName) -> SourceError:
+        return source_error(
             source, "timeout", f"The queue for {self._hosts[service].name} is longer than the deadline allows."
         )
 
@@ -541,18 +513,12 @@ class Transport:
         """Waits for it. None where there is no pace."""
         if not self._needs_pace(request.service):
             return None
-        turn, late, unreachable = None, False, None
         try:
-            turn = await self._paces[request.service].take(self.time_left())
+            return await self._paces[request.service].take(self.time_left())
         except TimeoutError:
-            late = True
+            raise self._queue_too_long(request.source, request.service) from None
         except SourceError as lost:
-            unreachable = lost
-        if late:
-            self._queue_too_long(request.source, request.service)
-        if unreachable is not None:
-            raise _not_sent(request.source, unreachable)
-        return turn
+            raise _not_sent(request.source, lost) from None
 
     def _needs_pace(self, service: ServiceName) -> bool:
         return self.settings.pace != "auto" or not self._sandboxes.knows(self._hosts[service].base_url)
@@ -644,6 +610,17 @@ class Transport:
             self._secrets.guard_logs()
             self._wire = Wire(network, self._secrets, self._read_timeout, self._max_body)
         return self._wire
+
+
+@contextmanager
+def _within(variable: ContextVar[T], value: T) -> Iterator[None]:
+    outer = variable.get()
+    variable.set(value)
+    try:
+        yield
+    finally:
+        # Not reset by token: a generator's block may end in another context than it began in.
+        variable.set(outer)
 
 
 def _not_sent(source: str, lost: SourceError) -> SourceError:
