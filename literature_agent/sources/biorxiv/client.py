@@ -79,6 +79,8 @@ class Reading:
     """What came of reading a window."""
 
     pages: list[KeptPage] = field(default_factory=list)
+    came: list[KeptPage] = field(default_factory=list)
+    """All that is there of the window, also where its reading is cut."""
     expected_pages: int = 0
     """As the server's totals have it."""
     expected_rows: int | None = 0
@@ -112,8 +114,10 @@ class BioRxivClient:
     transport: Transport
     name: Server = "biorxiv"
 
-    async def read(self, window: Window) -> Reading:
+    async def read(self, window: Window, reading: Reading) -> None:
         """Every page of the window, kept small; pages read before and of days that have ended are not asked again.
+
+        Whoever cuts this has in `reading` what came until then.
 
         Raises:
             SourceError: the first page failed.
@@ -128,12 +132,11 @@ class BioRxivClient:
                 self.name, "timeout", "The window was still being read for another search when the deadline came."
             ) from None
         try:
-            return await self._read(window, kept)
+            await self._read(window, kept, reading)
         finally:
             kept.reading.release()
 
-    async def _read(self, window: Window, kept: KeptPages) -> Reading:
-        reading = Reading()
+    async def _read(self, window: Window, kept: KeptPages, reading: Reading) -> None:
         parts: list[_Part] = []
         for place, ended in self._runs(window):
             try:
@@ -163,7 +166,6 @@ class BioRxivClient:
                 f"{counted(len(unreadable), 'row')} could not be read: {'; '.join(unreadable[:3])}."
             )
             reading.error = reading.error or source_error(self.name, "invalid_response", reading.warnings[-1])
-        return reading
 
     def _runs(self, window: Window) -> list[tuple[Place, bool]]:
         """The window as places to ask: the days that have ended everywhere, and those that may still grow."""
@@ -234,6 +236,7 @@ class BioRxivClient:
 
     async def _page(self, place: Place, kept: KeptPages | None, reading: Reading) -> KeptPage:
         if kept is not None and (known := kept.get(place)) is not None:
+            reading.came.append(known)
             return known
         request = window_request(place, self.name, ended=kept is not None)
 
@@ -249,6 +252,7 @@ class BioRxivClient:
         )
         reading.asked += not received.was_stored
         page = KeptPage.of(received.value, place, received.at)
+        reading.came.append(page)
         if kept is not None and not page.unreadable:
             kept.put(page)
         return page

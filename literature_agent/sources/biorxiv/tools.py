@@ -86,10 +86,15 @@ class BioRxivTools:
         wanted = read_query(query, name)
         window = self._window(date_from, date_to, known_category(category, name))
         offset, limit = self._offset(page), self._limit(max_results)
-        async with self.client.transport.job("biorxiv", name):
-            reading = await self.client.read(window)
-        # A long window takes seconds to filter, in which the event loop must not stand still.
-        hits = await asyncio.to_thread(find_hits, reading.pages, window, wanted)
+        reading = Reading()
+        try:
+            async with self.client.transport.job("biorxiv", name):
+                await self.client.read(window, reading)
+            # A long window takes seconds to filter, in which the event loop must not stand still.
+            hits = await asyncio.to_thread(find_hits, reading.pages, window, wanted)
+        except asyncio.CancelledError:
+            self.client.transport.came(find_hits(reading.came, window, wanted).preprints(offset, offset + limit))
+            raise
         preprints = hits.preprints(offset, offset + limit)
         total, after = len(hits.order), offset + len(preprints)
         filters = {

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from literature_agent import fetch, search
-from literature_agent.artifacts import BioRxivPreprint, DetailedPreprint
+from literature_agent.artifacts import Artifact, BioRxivPreprint, DetailedPreprint
 from literature_agent.errors import InvalidInputError, SourceError
 from literature_agent.results import SearchResult
 from literature_agent.sandbox import SandboxServer
@@ -380,6 +380,31 @@ async def test_a_deadline_gives_what_was_read_and_how_much_that_is(
         again = await tools.search("widgets", max_results=200, **JULY)
         assert (again.status, again.total) == ("ok", 150)
         assert len(desk.sent) - sent == 2
+
+
+@pytest.mark.parametrize(("hangs", "first", "end"), [("/60/json", 5, 25), ("/30/json", 5, 25), ("/0/json", 0, 0)])
+async def test_a_search_that_is_cut_hands_over_the_hits_of_the_pages_read(
+    desk: Desk, window: Window, clock: StillClock, hangs: str, first: int, end: int
+) -> None:
+    """Promise 5: whoever ends the run has what came until then, from the page that was asked for."""
+    window(rows=90)
+    asked = asyncio.Event()
+
+    async def network(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith(hangs):
+            asked.set()
+            await asyncio.Event().wait()
+        return desk(request)
+
+    came: list[Artifact] = []
+    async with Transport(bare_settings(), network=httpx.MockTransport(network), clock=clock) as transport:
+        with transport.collecting(came):
+            search = asyncio.create_task(BIORXIV.build(transport).search("widgets", max_results=20, page="5", **JULY))
+        await asked.wait()
+        search.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await search
+    assert [artifact.doi for artifact in came] == [f"10.5555/2026.01.01.{number:06d}" for number in range(first, end)]
 
 
 @pytest.mark.parametrize(
