@@ -17,7 +17,6 @@ from typing import Any, Literal, Protocol
 ErrorKind = Literal[
     "unreachable",
     "timeout",
-    "cancelled",
     "invalid_response",
     "invalid_input",
     "configuration",
@@ -30,7 +29,6 @@ ErrorKind = Literal[
 _RETRYABLE: dict[str, bool] = {
     "unreachable": True,
     "timeout": True,
-    "cancelled": True,
     "invalid_response": True,
     "rate_limited": True,
     "invalid_input": False,
@@ -43,7 +41,6 @@ _RETRYABLE: dict[str, bool] = {
 _RECOVERY: dict[str, str] = {
     "unreachable": "Try again later, or ask another source.",
     "timeout": "Try again later, or raise the deadline.",
-    "cancelled": "Ask again.",
     "invalid_response": "Try again later; if it stays, the service has changed its answers: report it.",
     "rate_limited": "Wait a minute; a free NCBI key raises PubMed's limit (see `literature-agent doctor`).",
     "invalid_input": "Correct the value named in the message.",

@@ -118,7 +118,7 @@ def _is_cut(run: Run, ending: Ending | None) -> bool:
     """Whether the end of the run came from outside and left a search without its answer."""
     if ending is None or ending.kind not in ("deadline", "cancelled"):
         return False
-    return any((line.reason or "").endswith(("_timeout", "_cancelled")) for line in run.ledger.search_log())
+    return any((line.reason or "").endswith("_timeout") for line in run.ledger.search_log())
 
 
 def _nothing_found(status: OutputStatus, coverage: Sequence[SourceCoverage]) -> str:

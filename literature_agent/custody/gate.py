@@ -31,7 +31,7 @@ from literature_agent.custody.calls import (
 from literature_agent.custody.events import Event, Observer
 from literature_agent.custody.fetching import fetch
 from literature_agent.custody.several import SEVERAL
-from literature_agent.errors import ErrorKind, InvalidInputError, LiteratureError, counted, source_error, told
+from literature_agent.errors import InvalidInputError, LiteratureError, counted, source_error, told
 from literature_agent.federation import ids_of_records, read_full_text, sections_named
 from literature_agent.ids import identify
 from literature_agent.integrity import Desk
@@ -201,14 +201,19 @@ class Custody:
         """Log what is still under way as cut short, because the run ends, and hold what came of it until now: `by` is
         the kind of the ending."""
         cause = _CAUSES.get(by, "The run ended")
-        kind: ErrorKind = "timeout" if by == "deadline" else "cancelled"
+        recovery = None if by == "deadline" else "Ask again."
         for asked in [*self.under_way]:
             if not self.transport.had(asked.moment):
                 continue  # a replay, of a run that ended before it came to this
             if isinstance(asked.answer, FetchResult):
                 self.got(asked, asked.answer)
                 continue
-            error = source_error(asked.source, kind, f"{asked.what} was cut short. {cause} before it was answered.")
+            error = source_error(
+                asked.source,
+                "timeout",
+                f"{asked.what} was cut short. {cause} before it was answered.",
+                recovery=recovery,
+            )
             if asked.search_id is None:
                 self.close(asked, error=error, references=self.hold(asked.came))
             else:

@@ -61,7 +61,7 @@ async def test_it_stands_in_the_log_as_cut(
     given: dict[str, Any] = {name: fills.get(name) if value is None else value for name, value in arguments.items()}
     await cut(gate, sandbox, tool, slow=slow, **given)
     (failure,) = gate.ledger.failures()
-    assert (failure.source, failure.reason, failure.call_id) == (source, f"{source}_cancelled", "call-2")
+    assert (failure.source, failure.reason, failure.call_id) == (source, f"{source}_timeout", "call-2")
     assert failure.message.endswith("was cut short. The run was cancelled before it was answered.")
     assert gate.custody.under_way == []
 
@@ -86,7 +86,7 @@ async def test_a_fetch_keeps_the_records_that_had_come(gate: Gate, sandbox: Sand
     entry = gate.ledger.entries[-1]
     assert (entry.kind, entry.references, entry.asked) == ("fetch", tuple(found[:2]), 3)
     assert entry.error is not None
-    assert entry.error.reason == "europepmc_cancelled"
+    assert entry.error.reason == "europepmc_timeout"
 
 
 async def test_a_fetch_from_two_sources_keeps_what_one_has_answered(wire: Transport, sandbox: SandboxServer) -> None:
@@ -97,13 +97,13 @@ async def test_a_fetch_from_two_sources_keeps_what_one_has_answered(wire: Transp
     answered, unanswered = gate.ledger.entries[-2:]
     assert (answered.source, answered.references, answered.error) == ("pubmed", (paper,), None)
     assert (unanswered.source, unanswered.references) == ("europepmc", ())
-    assert [failure.reason for failure in gate.ledger.failures()] == ["europepmc_cancelled"]
+    assert [failure.reason for failure in gate.ledger.failures()] == ["europepmc_timeout"]
 
 
 async def test_a_search_keeps_and_shows_the_records_that_had_come(gate: Gate, sandbox: SandboxServer) -> None:
     await cut(gate, sandbox, "search_pubmed", slow="espell", query="metformin OR zzzunknown")
     (line,) = gate.ledger.search_log()
-    assert (line.status, line.reason) == ("partial", "pubmed_cancelled")
+    assert (line.status, line.reason) == ("partial", "pubmed_timeout")
     assert line.retrieved == line.new == len(gate.custody.registry) == len(gate.ledger.shown_references()) > 0
     assert [event.kind for event in gate.events] == ["search_started", "search_finished"]
 
