@@ -211,8 +211,10 @@ def _limitations(
         found.append(dropped_quotes(report.quotes_dropped))
     if report.claims_unsupported and any(UNSUPPORTED in prose for prose in settled.prose):
         number = report.claims_unsupported
-        verbs = ("carries", "is") if number == 1 else ("carry", "are")
-        found.append(f"{counted(number, 'claim')} {verbs[0]} no reference and {verbs[1]} marked [unsupported].")
+        verbs = ("rests", "is") if number == 1 else ("rest", "are")
+        found.append(
+            f"{counted(number, 'claim')} {verbs[0]} on no reference or search and {verbs[1]} marked [unsupported]."
+        )
     if report.gaps_downgraded:
         number = report.gaps_downgraded
         verbs = ("rests", "it was") if number == 1 else ("rest", "they were")

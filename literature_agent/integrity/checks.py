@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from literature_agent.artifacts import Quote
 from literature_agent.errors import counted
 from literature_agent.integrity.desk import Desk
-from literature_agent.integrity.gaps import objection, states
+from literature_agent.integrity.gaps import objection, says_absent, states
 from literature_agent.integrity.prose import (
     NOT_WORD_FOR_WORD,
+    UNSUPPORTED,
     Problem,
     Prose,
     Tally,
@@ -20,6 +21,7 @@ from literature_agent.integrity.prose import (
     settle_prose,
 )
 from literature_agent.integrity.quotes import verify_quote
+from literature_agent.integrity.sentences import sentence_spans
 from literature_agent.integrity.standing import counted_twice, silent_mark
 from literature_agent.outputs import AggregationDraft, DraftGap, IntegrityReport, KeyTheme, ResearchGap
 from literature_agent.registry import find_references
@@ -154,6 +156,21 @@ def _review_gap(name: str, gap: DraftGap, desk: Desk) -> Iterator[Problem]:
         if not gap.searches:
             fix = "give the ids of the searches that found nothing; else `not_searched`."
             yield Problem(f"{name}.basis", gap.basis, fix)
+    if gap.basis == "not_searched":
+        for start, end in _unshown_absences(gap.description, desk):
+            fix = (
+                "says that something is not there: give the id of the search that found nothing, with "
+                "`null_search`, or say only what is open."
+            )
+            yield Problem(f"{name}.description", gap.description[start:end][:160], fix)
+
+
+def _unshown_absences(description: str, desk: Desk) -> Iterator[tuple[int, int]]:
+    """Sentences of a gap without a search that say that something is not there, and no work that says so."""
+    for start, end in sentence_spans(description):
+        sentence = description[start:end]
+        if says_absent(sentence) and not _shown((found.raw for found in find_references(sentence)), desk):
+            yield start, end
 
 
 def _review_silent(name: str, said: str, references: Sequence[str], desk: Desk) -> Iterator[Problem]:
@@ -300,12 +317,17 @@ def _settle_gap(gap: DraftGap, desk: Desk, tally: Tally) -> ResearchGap | None:
             quotes = tuple(dict.fromkeys(quote for kept in stated.values() for quote in kept))
         else:
             quotes = ()
-    description = _with_marks(description, "", references, desk)
     if (basis == "stated_in_literature" and not quotes) or (basis == "null_search" and not searches):
         basis = "not_searched"
         tally.gaps_downgraded += 1
+    if basis == "not_searched":
+        # Beside "not searched for" nobody may read that nothing was found.
+        unshown = [end for _, end in _unshown_absences(description, desk)]
+        tally.claims_unsupported += len(unshown)
+        for end in reversed(unshown):
+            description = description[:end] + UNSUPPORTED + description[end:]
     return ResearchGap(
-        description=description,
+        description=_with_marks(description, "", references, desk),
         basis=basis,
         references=references,
         searches=searches if basis == "null_search" else (),

@@ -74,6 +74,17 @@ _STATED_BY = {
     "phases": r"\bphases?\b",
     "sources": r"\bpreprints?\b|\bpatents?\b|\bagricola\b",
 }
+# What says that something is not there, which only a search can show; that it is not known anybody may say.
+_ABSENCE = re.compile(
+    r"\b(?:no|none|nothing|neither|never|not|cannot|lack(?:s|ed|ing)?|absen(?:t|ce)|missing|paucity|scarce(?:ly)?|scarcity"
+    r"|non-?existent|un(?:tested|studied|explored|examined|published|available|addressed|researched|investigated))\b|n't\b",
+    re.I,
+)
+_NOT_KNOWN = re.compile(
+    r"\b(?:not|never|n't)\s(?:(?:been|be|yet|so|at|all|well|\w+ly)\s){0,3}(?:known|clear|certain|sure|understood|established"
+    r"|settled|resolved|answered|determined|decided)\b|\b(?:no|not)\s(?:one|clear\sanswer|agreement|consensus|certainty)\b",
+    re.I,
+)
 _SPELLING = re.compile(r"\bspelling|\bsuggest|\bdid you mean", re.I)
 
 
@@ -97,6 +108,11 @@ def states(quoted: Iterable[str], description: str) -> bool:
     about = {_stem(word) for word in _words(_bare(description)) if word not in _OPEN}
     said = {_stem(word) for text in quoted for word in _words(text) if word not in _OPEN}
     return any(_same(one, other) for one in about for other in said)
+
+
+def says_absent(sentence: str) -> bool:
+    """Whether the sentence of a gap says that something is not there: `No trial was found`, `X was never tested`."""
+    return _ABSENCE.search(_NOT_KNOWN.sub(" ", _bare(sentence))) is not None
 
 
 def _bare(text: str) -> str:

@@ -158,6 +158,56 @@ def test_an_unfounded_gap_is_repaired_else_not_searched(world: World) -> None:
     assert settled.integrity.quotes_dropped == 2
 
 
+@pytest.mark.parametrize(
+    ("description", "says"),
+    [
+        ("No trial of metformin and cognition was found.", True),
+        ("It was never tested in children.", True),
+        ("Long-term data are lacking.", True),
+        ("Adolescents remain unstudied.", True),
+        ("Trials haven't looked at sleep.", True),
+        ("Whether it works in children is not yet known.", False),
+        ("The dose is not well established.", False),
+        ("It is unclear which dose works.", False),
+        ("Larger trials are needed.", False),
+        ("There is no consensus on the dose.", False),
+    ],
+)
+@pytest.mark.parametrize("basis", ["null_search", "stated_in_literature", "not_searched"])
+def test_beside_not_searched_for_nobody_reads_that_nothing_was_found(
+    basis: str, description: str, says: bool, world: World
+) -> None:
+    """Only a search that found nothing shows that something is not there; whose basis is lowered says so no longer."""
+    reference = world.show(paper(1))
+    gap = {"description": f"{description} Doses vary.", "basis": basis, "references": [reference]}
+    written = draft(f"It works {reference}.", research_gaps=[gap])
+    if basis == "not_searched":
+        assert [problem.text for problem in review(written, world.desk)] == [description] * says
+    settled = settle(written, world.desk, max_articles=20)
+    mark = " [unsupported]" if says else ""
+    assert [(gap.basis, gap.description) for gap in settled.gaps] == [
+        ("not_searched", f"{description}{mark} Doses vary.")
+    ]
+    assert settled.integrity.claims_unsupported == says
+    again = draft(
+        f"It works {reference}.", research_gaps=[settled.gaps[0].model_dump(include={"description", "basis"})]
+    )
+    assert settle(again, world.desk, max_articles=20).gaps[0].description == settled.gaps[0].description
+
+
+def test_a_search_or_a_work_may_say_that_something_is_not_there(world: World) -> None:
+    reference, search = world.show(paper(1)), world.search(ASKED, empty())
+    cited = f"No trial tested it in children {reference}."
+    gaps = [
+        {"description": SAID, "basis": "null_search", "searches": [search]},
+        {"description": cited, "basis": "not_searched"},
+    ]
+    written = draft(f"It works {reference}.", research_gaps=gaps)
+    assert review(written, world.desk) == ()
+    settled = settle(written, world.desk, max_articles=20)
+    assert [gap.description for gap in settled.gaps] == [SAID, cited]
+
+
 QUOTED = "further trials in children are needed."
 
 
