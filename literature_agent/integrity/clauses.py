@@ -34,10 +34,10 @@ def refers_back(sentence: str) -> bool:
 # What a noun must follow: without it the words before hang in the air.
 _LEANS_ON = re.compile(
     r"\b(?:by|in|of|from|to|with|see|per|than|like|between|that|whereas|while|as|both|for|on|via|through|unlike|following"
-    r"|after|against|about|versus|vs\.?|and|or|nor|neither|either|are|is|was|were|the|a|an|cites?|cited|says?|found|called)$",
+    r"|after|against|about|versus|vs\.?|does|do|did|so|contra|including|and|or|nor|neither|either|are|is|was|were|the|a|an|cites?|cited|says?|found|called)$",
     re.I,
 )
-_GOES_ON = re.compile(r"[\s)\],»\"'”]*[^\W_]")
+_GOES_ON = re.compile(r"[\s)\],:|»\"'”]*[^\W_]")
 
 
 def carries(text: str, start: int, end: int) -> bool:
@@ -47,6 +47,49 @@ def carries(text: str, start: int, end: int) -> bool:
     if not re.search(r"[^\W_]", before) or before[-1] in ";:,—–":
         return _GOES_ON.match(text, end) is not None
     return _LEANS_ON.search(before) is not None
+
+
+# One character for each of a reference: of one that stays, of one that goes.
+_STAYS, _GOES = "\ufffc", "\x00"
+_FLAT_BRACKET = re.compile(r"[(\[]([^()\[\]]*)[)\]]")
+_PART, _SMALL_PART = re.compile(r"[^;]+"), re.compile(r"(?:[^,;]|,(?=\S))+")
+_OF_WHICH = re.compile(rf"{_GOES}\s*,?\s*(?:which|who|whose|where|that)\b")
+# `{r} and ({u})`
+_JOINED_TO = re.compile(rf"(?<=[)\]{_STAYS}])\s*,?\s*(?:and|or|&)\s*$")
+
+
+# Not a mere list of references.
+_SAYS = re.compile(r"(?!(?:and|or)\b)\b[^\W_]", re.I)
+
+
+def asides(sentence: str, references: Iterable[tuple[int, int, bool]]) -> list[tuple[int, int]] | None:
+    """What brackets of `sentence` hold beside references that go (the third of each is true) and none that stays: whole
+    brackets, else their parts between `;`, else between commas. None where the sentence rests on such a bracket."""
+    read, at = "", 0
+    for start, end, goes in references:
+        read += sentence[at:start] + (_GOES if goes else _STAYS) * (end - start)
+        at = end
+    read += sentence[at:]
+    cuts: list[tuple[int, int]] = []
+    for bracket in _FLAT_BRACKET.finditer(read):
+        if _GOES not in bracket[1]:
+            continue
+        if _STAYS not in bracket[1]:
+            joint = _JOINED_TO.search(read, 0, bracket.start())
+            start = joint.start() if joint else bracket.start()
+            if carries(read, start, bracket.end()):
+                return None
+            cuts.append((start, bracket.end()))
+            continue
+        if _OF_WHICH.search(bracket[1]):
+            return None
+        for part in _PART.finditer(read, bracket.start(1), bracket.end(1)):
+            whole = _STAYS not in part.group()
+            for each in [part] if whole else _SMALL_PART.finditer(read, part.start(), part.end()):
+                alone = _GOES in each.group() and _STAYS not in each.group()
+                if alone and (whole or _SAYS.search(each.group())):
+                    cuts.append(each.span())
+    return cuts
 
 
 def without(sentence: str, leaks: Sequence[Leak]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from literature_agent.integrity.claims import is_claim
-from literature_agent.integrity.clauses import carries, refers_back, without
+from literature_agent.integrity.clauses import asides, carries, refers_back, without
 from literature_agent.integrity.desk import Desk
 from literature_agent.integrity.known import plain_words
 from literature_agent.integrity.leaks import Leak
@@ -16,7 +16,7 @@ from literature_agent.integrity.quotations import quotations
 from literature_agent.integrity.quotes import verify_quote
 from literature_agent.integrity.sentences import sentence_spans
 from literature_agent.integrity.standing import counted_twice, miscounts, silent_mark, superseded_by
-from literature_agent.registry import find_references, remove_references, replace_references
+from literature_agent.registry import cut_out, find_references, remove_references, replace_references
 
 UNSUPPORTED = " [unsupported]"
 
@@ -235,8 +235,8 @@ _REPEATED = re.compile(r"(«artifact:link:cite~[0-9A-Z]{10}»)(?:[\s,;]*[(\[]?\s
 
 
 def _without_unknown(sentence: str, desk: Desk) -> str:
-    """References in their final form, without those that this run has not shown; empty where one was the subject, or
-    where the words count more works than are left."""
+    """References in their final form, without those that this run has not shown, and without what brackets hold of
+    those alone; empty where one was the subject, or where the words count more works than are left."""
     final: dict[str, str] = {}
     unknown: set[str] = set()
     found = list(find_references(sentence))
@@ -246,9 +246,13 @@ def _without_unknown(sentence: str, desk: Desk) -> str:
             unknown.add(each.key)
         else:
             final[each.key] = desk.strongest(shown)
-    if any(each.key in unknown and _rests_on(sentence, each.start, each.end) for each in found):
-        return ""
     if miscounts(sentence, unknown):
+        return ""
+    cuts = asides(sentence, [(each.start, each.end, each.key in unknown) for each in found])
+    if cuts is None:
+        return ""
+    sentence = cut_out(sentence, [(start, end, "") for start, end in cuts])
+    if any(each.key in unknown and _rests_on(sentence, each.start, each.end) for each in find_references(sentence)):
         return ""
     sentence = replace_references(sentence, final)
     if unknown:

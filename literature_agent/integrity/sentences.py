@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 # Full stops that end no sentence in this field's prose.
 _ABBREVIATIONS = re.compile(
-    r"(?:\b(?:e\.g|i\.e|vs|cf|approx|Fig|Figs|Dr|Prof|No|Nos|St|resp|ca|al|spp|sp|subsp|var|Eq|Ref|Refs|Inc|Ltd|Jr|Sr|"
+    r"(?:\b(?:e\.g|i\.e|vs|cf|approx|Fig|Figs|Dr|Prof|No|Nos|St|resp|ca|al|spp|sp|subsp|var|Eq|[Rr]efs?|Inc|Ltd|Jr|Sr|"
     r"min|max|incl|excl|etc|Suppl|Vol|pp|Tab|dept)|\b[A-Z]|\b[a-z]\.[a-z])\.$"
 )
 _ITEM = r"[ \t]*(?:[-*•–]|\d{1,2}[.)])[ \t]+(?=\S)"

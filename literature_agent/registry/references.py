@@ -259,7 +259,9 @@ def replace_references(text: str, mapping: Mapping[str, str]) -> str:
     return "".join([*pieces, text[end:]])
 
 
-_SEPARATOR = re.compile(r"\s*(?:(?:[,;/]\s*)+(?:(?:and|or)\s+|&\s*)?|\s(?:and|or)\s+|&\s*)?", re.I)
+_SEPARATOR = re.compile(
+    r"\s*(?:(?:[,;/]\s*)+(?:(?:and|or)\s+|&\s*)?|\s(?:and|or|plus|as\s+well\s+as)\s+|[&+|·]\s*)?|[-–—]", re.I
+)
 _LEAD_IN = r"(?:(?:see(?:\s+also)?|e\.?g\.?,?|cf\.?|refs?\.?:?|references?:?|sources?:?|cited\s+in|reviewed\s+in)\s*)?"
 _OPENED = re.compile(rf"\s*[(\[]\s*(?:[,;—–]\s*)*{_LEAD_IN}$", re.I)
 _CLOSED = re.compile(r"\s*[)\]]")
@@ -272,6 +274,8 @@ _JOINTS_OF_LINE = re.compile(r"[ \t]*(?:[,;—–][ \t]*)*")
 _STOPS_BEHIND = re.compile(r"[ \t]*(?:[,;:!?]|\.(?!\d))*")
 _BLANKS = re.compile(r"[ \t\u00a0]*")
 _FRACTION = re.compile(r"\.\d")
+# What would stand around nothing.
+_AROUND = {"*": "*", "_": "_", "`": "`", "“": "”", "‘": "’", '"': '"', "'": "'", "<": ">", "{": "}"}
 _LOOK_BACK = 64
 
 
@@ -327,8 +331,13 @@ def _rejoined(text: str, cluster: list[FoundReference], kept: list[int]) -> str:
 
 def _closed_up(before: str, text: str, position: int) -> tuple[str, int]:
     """What stands before and from where `text` goes on, after everything between was cut."""
-    while (opened := _OPENED.search(before)) and (closed := _NOTHING_MORE.match(text, position)):
-        before, position = before[: opened.start()], closed.end()
+    while True:
+        if _AROUND.get(before[-1:]) == text[position : position + 1] != "":
+            before, position = before[:-1], position + 1
+        elif (opened := _OPENED.search(before)) and (closed := _NOTHING_MORE.match(text, position)):
+            before, position = before[: opened.start()], closed.end()
+        else:
+            break
     bare = before.rstrip(" \t\u00a0")
     behind = _end_of(_BLANKS, text, position)
     # A fraction may begin with its point.
@@ -346,7 +355,7 @@ def _closed_up(before: str, text: str, position: int) -> tuple[str, int]:
         return _JOINTS_BEFORE.sub("", bare) + " " * (following in tuple("—–")), behind
     if following.isspace() or behind > position or following in "}”’":
         return bare, position
-    if before[-1:].isalnum() and following.isalnum():
+    if (before[-1:].isalnum() or before[-1:] in ")]»") and (following.isalnum() or following in "([«"):
         before += " "
     return before, position
 

@@ -60,6 +60,43 @@ def test_an_unknown_reference_goes_and_leaves_a_sentence_or_nothing(written: str
     assert tally.unknown_references == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("It works ({no})({ref}).", "It works ({ref})."),
+        ("It works [{no}][{ref}].", "It works [{ref}]."),
+        ("It works {no}–{ref}.", "It works {ref}."),
+        ("It works ({ref}-{no}).", "It works ({ref})."),
+        ("It works {no} as well as {ref}.", "It works {ref}."),
+        ("It works **{no}** {ref}.", "It works {ref}."),
+        ("It works “{no}” {ref}.", "It works {ref}."),
+        ("It works (as in {no}; see also {ref}).", "It works (see also {ref})."),
+        ("It works ({ref}; see also {no}).", "It works ({ref})."),
+        ("It works ({ref}, as in {no}).", "It works ({ref})."),
+        ("It works ({ref}; cf. {no}; {ref2}).", "It works ({ref}; {ref2})."),
+        ("It works (see {no} for details) {ref}.", "It works {ref}."),
+        ("It works (a trial, {no}; a cohort, {ref}).", "It works (a cohort, {ref})."),
+        ("It works ({no}: n = 30; {ref}: n = 40).", "It works ({ref}: n = 40)."),
+        ("It works ({ref}, n = 1,200 {no}).", "It works ({ref})."),
+        ("It works (ref. {no}; ref. {ref}).", "It works (ref. {ref})."),
+        ("It works ([{no}], [{ref}]).", "It works ([{ref}])."),
+        ("It works (as shown in {no}) in women {ref}.", "It works in women {ref}."),
+        ("It works ({ref}) and ({no}).", "It works ({ref})."),
+        ("It works {ref} and so does {no}.", ""),
+        ("It works, as ({no}) shows, in women {ref}.", ""),
+        ("It works ({no}, which tested women, and {ref}).", ""),
+        ("({no}) found that it works in women.", ""),
+        ("- {no}: sleep\n- {ref}: memory", "- {ref}: memory"),
+    ],
+)
+def test_no_word_or_sign_is_left_of_an_unknown_reference(written: str, left: str, world: World) -> None:
+    """What stands in brackets beside it alone is said of it, and goes with it."""
+    names = {"ref": world.show(paper(1)), "ref2": world.show(paper(3))}
+    text, tally = settled(written.format(**names, no=world.hold(paper(2))), world)
+    assert text == left.format(**names)
+    assert tally.unknown_references == 1
+
+
 def test_the_right_one_of_two_similar_tokens_is_removed(world: World) -> None:
     """K078."""
     first, second, third = world.show(paper(1)), world.hold(paper(2)), world.show(paper(12))
