@@ -9,7 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from inspect import Signature
+from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote as percent_encode
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -29,10 +30,26 @@ NoticeKind = Literal[
 Relation = Literal["published_as", "preprint", "updated_by", "update_of", "trial", "pmc_copy"]
 
 
+class _Signature:
+    """The signature of a model by the names that people write; pydantic's own has its aliases, which are for JSON."""
+
+    def __init__(self, aliased: Any) -> None:
+        self._aliased = aliased
+
+    def __get__(self, _: object, model: type[BaseModel]) -> Signature:
+        aliased: Signature = self._aliased.__get__(None, model)
+        names = {to_camel(name): name for name in model.model_fields}
+        return aliased.replace(parameters=[each.replace(name=names[each.name]) for each in aliased.parameters.values()])
+
+
 class Record(BaseModel):
     """Base of all wire models: frozen, snake_case by name, camelCase by alias."""
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True, extra="forbid")
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        type.__setattr__(cls, "__signature__", _Signature(cls.__dict__["__signature__"]))
 
 
 class Author(Record):

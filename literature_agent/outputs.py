@@ -87,13 +87,13 @@ class RequestLimits(TypedDict, total=False):
 class Budget(Record):
     """Limits of one run; None means no limit of that kind. Reaching one is a normal ending (`partial`)."""
 
-    max_requests: Annotated[int, Field(ge=1)] | None = 30
+    max_requests: Annotated[int | None, Field(ge=1)] = 30
     """Requests to the model."""
-    max_tool_calls: Annotated[int, Field(ge=0)] | None = 60
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_tool_calls: Annotated[int | None, Field(ge=0)] = 60
+    max_tokens: Annotated[int | None, Field(ge=1)] = None
     """Tokens in and out together."""
-    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    deadline_s: Annotated[float, Field(gt=0, le=LONGEST_RUN_S, allow_inf_nan=False)] | None = None
+    max_cost_usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
+    deadline_s: Annotated[float | None, Field(gt=0, le=LONGEST_RUN_S, allow_inf_nan=False)] = None
     """Wall time of the whole run, seconds; a year at most."""
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from inspect import signature
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+import literature_agent
 from literature_agent.artifacts import (
     AbstractSection,
     Artifact,
@@ -28,6 +31,7 @@ from literature_agent.artifacts import (
     Provenance,
     PubMedArticle,
     Quote,
+    Record,
     RelatedRecord,
     Table,
     TextSection,
@@ -41,6 +45,7 @@ from literature_agent.artifacts import (
     article_url,
     first_author_of,
 )
+from literature_agent.outputs import Budget
 from literature_agent.results import FetchResult, FullText, SearchResult, TrailStep
 
 _COMMON = {
@@ -118,6 +123,24 @@ def test_json_is_snake_case_and_camel_case_by_alias() -> None:
     artifact = KINDS[0]
     assert "first_author" in artifact.model_dump()
     assert "firstAuthor" in artifact.model_dump(by_alias=True)
+
+
+def _all_records(of: type[Record] = Record) -> Iterator[type[Record]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from _all_records(each)
+
+
+def test_help_shows_the_names_that_people_write() -> None:
+    for name in literature_agent.__all__:
+        getattr(literature_agent, name)
+    records = list(_all_records())
+    assert Budget in records
+    assert len(records) > 40
+    for record in records:
+        assert list(signature(record).parameters) == list(record.model_fields), record
+    # Both are taken.
+    assert Budget.model_validate({"maxRequests": 3}) == Budget(max_requests=3)
 
 
 def test_artifacts_are_frozen() -> None:
