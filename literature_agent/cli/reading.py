@@ -41,7 +41,7 @@ def read(
     """
     from literature_agent.api import read_sync
     from literature_agent.cli.cite import read_run
-    from literature_agent.render import render_full_text
+    from literature_agent.render import outline_document, render_full_text
 
     screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     if not id.strip():
@@ -54,7 +54,7 @@ def read(
             id, sections=wanted or None, max_characters=max_characters, registry=registry, settings=opened.settings
         )
     if json:
-        document = full.model_dump(mode="json")
+        document = outline_document(full) if outline else full.model_dump(mode="json")
         screen.document(document if full.available else {**error_document(_no_text(full)), **document})
     else:
         screen.result(render_full_text(full, outline=outline, width=screen.width))

@@ -7,7 +7,7 @@ control a terminal or become markup.
 from __future__ import annotations
 
 from literature_agent.render._bibliography import bibliography_entry, bibliography_entry_markdown
-from literature_agent.render._full_text import render_full_text, why_no_text
+from literature_agent.render._full_text import outline_document, render_full_text, why_no_text
 from literature_agent.render._json import answer_document
 from literature_agent.render._layout import render_answer_markdown, render_answer_text, wrapped
 from literature_agent.render._numbering import UNKNOWN_REFERENCE
@@ -26,6 +26,7 @@ __all__ = [
     "flow_svg",
     "one_line",
     "paper_line",
+    "outline_document",
     "render_answer_html",
     "render_answer_markdown",
     "render_answer_text",

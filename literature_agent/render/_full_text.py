@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from literature_agent.artifacts import Table, TextSection
 from literature_agent.registry import mask_references
@@ -50,6 +51,22 @@ def render_full_text(full: FullText, *, outline: bool = False, width: int = DEFA
             ]
     lines += ["", *(line for warning in full.warnings for line in wrapped(f"Note: {paper_line(warning)}", width))]
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def outline_document(full: FullText) -> dict[str, Any]:
+    """The outline as JSON: as the full text, but sections have `characters` for their own `text`, tables no cells."""
+    cells = {"__all__": {"header", "rows", "footnotes"}}
+    document = full.model_dump(mode="json", exclude={"cited_works": True, "tables": cells})
+    return document | {name: [_heading(each) for each in getattr(full, name)] for name in ("sections", "back_sections")}
+
+
+def _heading(section: TextSection) -> dict[str, Any]:
+    return {
+        "heading": section.heading,
+        "level": section.level,
+        "characters": len(section.text),
+        "sections": [_heading(inner) for inner in section.sections],
+    }
 
 
 def why_no_text(full: FullText) -> str:

@@ -27,6 +27,28 @@ def test_json_is_the_full_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert document["sections"]
 
 
+def test_the_outline_as_json_has_headings_and_lengths_and_no_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["read", "PMC90000101", "--sandbox", "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert main(["read", "PMC90000101", "--sandbox", "--json", "--outline"]) == 0
+    outline = json.loads(capsys.readouterr().out)
+    assert outline.keys() == whole.keys() - {"cited_works"}
+    assert outline["sections"][1] == {
+        "heading": "Methods",
+        "level": 1,
+        "characters": 0,
+        "sections": [
+            {"heading": inner["heading"], "level": 2, "characters": len(inner["text"]), "sections": []}
+            for inner in whole["sections"][1]["sections"]
+        ],
+    }
+    assert [each["heading"] for each in outline["back_sections"]] == [
+        each["heading"] for each in whole["back_sections"]
+    ]
+    assert outline["tables"] == [{"label": "Table 1", "caption": "Participants at baseline"}]
+    assert outline["artifact"]["title"] == whole["artifact"]["title"]
+
+
 def test_no_full_text_says_why_and_what_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["read", "90000103", "--sandbox", "--quiet"]) == 1
     out = capsys.readouterr().out
