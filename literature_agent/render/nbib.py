@@ -26,8 +26,12 @@ _NOTICES = {
 
 
 def render_nbib(artifacts: Sequence[CitationArtifact]) -> str:
-    """One record for each, in their order, parted by empty lines; ends in a line break, or is empty."""
-    return "\n".join("".join(map(_line, _lines(citation_of(artifact)))) for artifact in artifacts)
+    """One record for each, parted by empty lines; ends in a line break, or is empty.
+
+    In their order, but those in PubMed first: Zotero takes a file for NBIB only if a PMID stands at its beginning.
+    """
+    citations = sorted(map(citation_of, artifacts), key=lambda citation: not citation.pmid)
+    return "\n".join("".join(map(_line, _lines(citation))) for citation in citations)
 
 
 def _line(tagged: tuple[str, str]) -> str:
@@ -46,7 +50,8 @@ def _line(tagged: tuple[str, str]) -> str:
 
 def _lines(citation: Citation) -> Iterator[tuple[str, str]]:
     yield "PMID", citation.pmid
-    yield "IS", citation.issn
+    # Readers refuse an ISSN without a type; records do not say whether it is that of the print.
+    yield "IS", f"{citation.issn} (Undetermined)" if citation.issn else ""
     yield "VI", citation.volume
     yield "IP", citation.issue
     yield "DP", _printed(citation.issued)

@@ -43,7 +43,7 @@ def test_an_article_is_written_whole() -> None:
     )
     assert render_nbib([record]).splitlines() == [
         "PMID- 90000001",
-        "IS  - 1234-5678",
+        "IS  - 1234-5678 (Undetermined)",
         "VI  - 48",
         "IP  - 3",
         "DP  - 2021 Mar 4",
@@ -91,13 +91,14 @@ def test_entries_of_a_list_are_never_wrapped() -> None:
     assert record["OT"] == [keyword.strip(), "short"]
 
 
-def test_records_without_a_pmid_are_records_too() -> None:
+def test_records_without_a_pmid_are_records_too_and_come_last() -> None:
+    """Zotero looks for `PMID- ` among the first lines to tell what a file is."""
     trial = ClinicalTrial(nct_id="NCT01234567", title="A trial", sponsor="University of Nowhere", year=2020)
-    first, second = _read(render_nbib([trial, article(2)]))
-    assert "PMID" not in first
-    assert first["SI"] == ["ClinicalTrials.gov/NCT01234567"]
-    assert first["CN"] == ["University of Nowhere"]
-    assert second["PMID"] == "90000002"
+    first, second, third = _read(render_nbib([trial, article(3), article(2)]))
+    assert (first["PMID"], second["PMID"]) == ("90000003", "90000002")
+    assert "PMID" not in third
+    assert third["SI"] == ["ClinicalTrials.gov/NCT01234567"]
+    assert third["CN"] == ["University of Nowhere"]
 
 
 def test_a_record_cannot_be_smuggled_in() -> None:
