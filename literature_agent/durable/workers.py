@@ -54,6 +54,8 @@ class Workers:
     lease_s: float = LEASE_S
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _last: float = field(default_factory=time.monotonic)
+    _judges_from: float = 0.0
 
     def enter(self) -> None:
         """Enter the list, before anything is taken up."""
@@ -110,22 +112,25 @@ class Workers:
             )
         return now
 
+    def look(self) -> None:
+        """Beat, and take up what dead workers left."""
+        try:
+            dead = self.beat()
+            now = time.monotonic()
+            if now - self._last > self.lease_s / 2:
+                # It was cut off from the database, or stood still. Others may have been, and beat again soon.
+                self._judges_from = now + self.lease_s
+            self._last = now
+            if dead and now >= self._judges_from:
+                self.take_up(dead)
+                forget(self.engine, dead)
+        except sa.exc.SQLAlchemyError:
+            # The database is away; the engine waits for it too.
+            return
+
     def _work(self) -> None:
-        last, judges_from = time.monotonic(), 0.0
         while not self._stop.wait(self.beat_s):
-            try:
-                dead = self.beat()
-                now = time.monotonic()
-                if now - last > self.lease_s / 2:
-                    # It was cut off from the database, or stood still. Others may have been, and beat again soon.
-                    judges_from = now + self.lease_s
-                last = now
-                if dead and now >= judges_from:
-                    self.take_up(dead)
-                    forget(self.engine, dead)
-            except sa.exc.SQLAlchemyError:
-                # The database is away; the engine waits for it too.
-                continue
+            self.look()
 
 
 def create_tables(engine: sa.Engine) -> None:

@@ -33,6 +33,7 @@ from literature_agent import (
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 from literature_agent.transport import Player, Recorder
+from tests.waiting import pass_time
 
 QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
 SEARCH: Calls = [("search_pubmed", {"query": "metformin AND cognitive decline", "max_results": 5})]
@@ -279,13 +280,18 @@ async def test_a_budget_end_is_a_partial_answer_put_together_by_code(
 
 async def test_a_deadline_gives_what_was_found(settings: Settings, sandbox: SandboxServer) -> None:
     def slow(seen: Seen) -> Calls:
-        sandbox.faults.set("eutils", "slow", seconds=20)
-        return SEARCH
+        sandbox.faults.set("eutils", "slow", seconds=60)
+        return [("search_pubmed", {"query": "insulin"})]
 
-    output = await run(scripted_model(SEARCH, slow), settings, budget=Budget(deadline_s=3))
+    def pass_it(event: Event) -> None:
+        if event.kind == "search_started" and event.search_id == "s2":
+            pass_time(30)
+
+    output = await run(scripted_model(SEARCH, slow), settings, budget=Budget(deadline_s=30), on_event=pass_it)
     assert output.status == "partial"
     assert output.relevant_articles != ()
-    assert output.duration_s < 10
+    assert "The deadline was reached before the model had finished." in output.limitations
+    assert output.duration_s < 30
 
 
 async def test_a_cancellation_token_ends_in_a_typed_partial_answer(settings: Settings, sandbox: SandboxServer) -> None:
@@ -305,9 +311,9 @@ async def test_cancelling_the_task_raises_and_keeps_what_was_found(settings: Set
     found = asyncio.Event()
 
     def slow(seen: Seen) -> Calls:
-        sandbox.faults.set("eutils", "slow", seconds=5)
+        sandbox.faults.set("eutils", "slow", seconds=60)
         found.set()
-        return SEARCH
+        return [("search_pubmed", {"query": "insulin"})]
 
     task = asyncio.create_task(run(scripted_model(SEARCH, slow), settings, registry=registry))
     await found.wait()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from literature_agent import (
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model
 from literature_agent.transport import Player, Recorder
+from tests.waiting import asked, pass_time
 
 QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
 BOTH = ["pubmed", "europepmc"]
@@ -37,22 +37,12 @@ SIDE_BY_SIDE: list[Calls] = [
 @pytest.fixture(autouse=True)
 def _slow(sandbox: SandboxServer) -> None:
     sandbox.requests.clear()
-    sandbox.faults.set("europepmc", "slow", seconds=5)
+    sandbox.faults.set("europepmc", "slow", seconds=60)
 
 
+DEADLINE_S = 30.0
 ASKED = {"pubmed": "efetch", "europepmc": "search"}
 """Last request of a search at each source."""
-
-
-async def asked(sandbox: SandboxServer, *wanted: str) -> None:
-    """Wait until these requests are made, each as often as it is named, and what is not slow is answered."""
-    async with asyncio.timeout(15):
-        while True:
-            made = [each.path.rpartition("/")[2].partition(".")[0] for each in list(sandbox.requests)]
-            if not Counter(wanted) - Counter(made):
-                break
-            await asyncio.sleep(0.01)
-    await asyncio.sleep(0.3)
 
 
 async def cut(
@@ -60,13 +50,15 @@ async def cut(
 ) -> LiteratureAggregationOutput:
     """A run that ends `by` its deadline or a token while Europe PMC, or what is asked `also`, has not answered."""
     aggregator = LiteratureAggregator(model, settings=settings, sources=sources)
-    if by == "deadline":
-        return await aggregator.run(QUESTION, budget=Budget(deadline_s=1.5))
     token = CancellationToken()
-    task = asyncio.create_task(aggregator.run(QUESTION, cancellation_token=token))
+    budget = Budget(deadline_s=DEADLINE_S) if by == "deadline" else None
+    task = asyncio.create_task(aggregator.run(QUESTION, budget=budget, cancellation_token=token))
     await asked(sandbox, *(ASKED[source] for source in sources), *also)
-    token.cancel()
-    return await asyncio.wait_for(task, 15)
+    if by == "deadline":
+        pass_time(DEADLINE_S)
+    else:
+        token.cancel()
+    return await asyncio.wait_for(task, 60)
 
 
 def assert_is_logged_as_cut(output: LiteratureAggregationOutput) -> None:
@@ -104,10 +96,14 @@ async def test_the_extractive_model_is_cut_alike(
     assert "no search was made" not in output.summary
 
 
-async def test_a_listener_hears_how_the_search_ended(settings: Settings) -> None:
+async def test_a_listener_hears_how_the_search_ended(settings: Settings, sandbox: SandboxServer) -> None:
     heard: list[Event] = []
     aggregator = LiteratureAggregator(scripted_model([EUROPEPMC]), settings=settings, sources=BOTH)
-    await aggregator.run(QUESTION, budget=Budget(deadline_s=1), on_event=heard.append)
+    budget = Budget(deadline_s=DEADLINE_S)
+    task = asyncio.create_task(aggregator.run(QUESTION, budget=budget, on_event=heard.append))
+    await asked(sandbox, "search")
+    pass_time(DEADLINE_S)
+    await asyncio.wait_for(task, 60)
     assert [event.kind for event in heard if event.search_id == "s1"] == ["search_started", "source_failed"]
 
 
@@ -121,13 +117,13 @@ async def test_a_cancelled_task_leaves_the_others_answer_in_the_callers_registry
     await asked(sandbox, "efetch", "search")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 15)
+        await asyncio.wait_for(task, 60)
     assert len(registry) > 0
 
 
 async def test_a_fetch_that_was_cut_is_a_limitation(settings: Settings, sandbox: SandboxServer) -> None:
     def fetch(seen: Seen) -> Calls:
-        sandbox.faults.set("eutils", "slow", seconds=5)
+        sandbox.faults.set("eutils", "slow", seconds=60)
         return [("fetch_pubmed", {"references": seen.references[:1]})]
 
     output = await cut(scripted_model([PUBMED], fetch), settings, ["pubmed"], "token", sandbox, "efetch")
@@ -147,10 +143,10 @@ async def test_a_cut_run_replays_to_the_same_bytes(
     )
     await asked(sandbox, "efetch", "search")
     token.cancel()
-    then = await asyncio.wait_for(task, 15)
+    then = await asyncio.wait_for(task, 60)
     assert_is_logged_as_cut(then)
     with network_refused():
-        now = await asyncio.wait_for(aggregator.run(QUESTION, recording=Player(tmp_path / "r")), 20)
+        now = await asyncio.wait_for(aggregator.run(QUESTION, recording=Player(tmp_path / "r")), 60)
     assert now.model_dump_json() == then.model_dump_json()
 
 
@@ -171,13 +167,13 @@ CITATION = (
 async def test_a_run_is_cut_before_its_model_is_asked_too(
     settings: Settings, sandbox: SandboxServer, question: str, limits: dict[str, Any]
 ) -> None:
-    sandbox.faults.set("all", "slow", seconds=20)
+    sandbox.faults.set("all", "slow", seconds=60)
     token = CancellationToken()
     aggregator = LiteratureAggregator(scripted_model([PUBMED]), settings=settings)
     task = asyncio.create_task(aggregator.run(question, cancellation_token=token, **limits))
-    await asyncio.sleep(0.3)
+    await asked(sandbox)
     token.cancel()
-    output = await asyncio.wait_for(task, 5)
+    output = await asyncio.wait_for(task, 60)
     assert output.status == "partial"
     assert "No evidence" not in output.summary
     assert output.limitations[0] == "The run was cancelled before the model had finished."
@@ -185,14 +181,14 @@ async def test_a_run_is_cut_before_its_model_is_asked_too(
 
 
 async def test_a_cancelled_task_stops_before_its_model_is_asked_too(settings: Settings, sandbox: SandboxServer) -> None:
-    sandbox.faults.set("all", "slow", seconds=20)
+    sandbox.faults.set("all", "slow", seconds=60)
     aggregator = LiteratureAggregator(scripted_model([PUBMED]), settings=settings)
-    asked = aggregator.run("What does PMID 90000101 say?", cancellation_token=CancellationToken())
-    task = asyncio.create_task(asked)
-    await asyncio.sleep(0.3)
+    run = aggregator.run("What does PMID 90000101 say?", cancellation_token=CancellationToken())
+    task = asyncio.create_task(run)
+    await asked(sandbox)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 5)
+        await asyncio.wait_for(task, 60)
     assert len(asyncio.all_tasks()) == 1
 
 

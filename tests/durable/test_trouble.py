@@ -274,24 +274,29 @@ def test_a_question_whose_worker_dies_every_time_is_set_aside_with_the_reason(
 def test_a_worker_that_was_cut_off_does_not_take_those_for_dead_that_were_too(tmp_path: Path) -> None:
     file, taken = tmp_path / "list.sqlite", list[str]()
     lists = [
-        Workers(engine_of(f"sqlite:///{file}"), name, "v", True, taken.extend, beat_s=0.05, lease_s=0.4)
-        for name in ("one", "other")
+        Workers(engine_of(f"sqlite:///{file}"), name, "v", True, taken.extend, lease_s=0.4) for name in ("one", "other")
     ]
     for each in lists:
         each.enter()
-        each.start()
     with sqlite3.connect(file, isolation_level=None) as away:
         away.execute("BEGIN EXCLUSIVE")
-        threading.Event().wait(0.8)
+        cut_off = [threading.Thread(target=each.look) for each in lists]
+        for thread in cut_off:
+            thread.start()
+        threading.Event().wait(0.6)
         away.execute("ROLLBACK")
     away.close()
-    threading.Event().wait(0.3)
+    for thread in cut_off:
+        thread.join()
+    for each in reversed(lists):
+        each.look()
     assert taken == []
-    # One that is really gone is found out all the same.
-    lists[1].stop()
-    until = time.monotonic() + 10
+    # One that is really gone is found out all the same, by one that beats.
+    lists[0].beat_s = 0.05
+    lists[0].start()
+    until = time.monotonic() + 60
     while taken != ["other"] and time.monotonic() < until:
-        threading.Event().wait(0.05)
+        threading.Event().wait(0.02)
     lists[0].stop()
     for each in lists:
         each.engine.dispose()

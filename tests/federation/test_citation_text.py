@@ -89,6 +89,6 @@ def test_any_text_is_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["A. " * 5000, "a-" * 20_000, "Doe J, " * 5000, "(2020) " * 3000, "1:2 " * 5000])
 def test_a_huge_text_takes_no_time(text: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     assert len(read_citation(text).text) <= LONGEST_CITATION
-    assert time.monotonic() - began < 1
+    assert time.process_time() - began < 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from literature_agent.sandbox import SandboxServer
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import SOURCES, europepmc, pubmed
 from literature_agent.transport import Transport
+from tests.waiting import asked, pass_time
 
 QUERY = "metformin AND cognitive decline"
 BOTH = (pubmed.SOURCE, europepmc.SOURCE)
@@ -77,8 +79,8 @@ async def test_sources_are_asked_side_by_side(wire: Transport, sandbox: SandboxS
     sandbox.faults.set("eutils", "slow", seconds=0.3, times=1, path="esearch")
     sandbox.requests.clear()
     await search_all(wire, BOTH, QUERY, max_results=2)
-    asked = [one.path.rpartition("/")[2] for one in sandbox.requests]
-    assert asked.index("search") < asked.index("efetch.fcgi")
+    made = [one.path.rpartition("/")[2] for one in sandbox.requests]
+    assert made.index("search") < made.index("efetch.fcgi")
 
 
 # --- what fails -------------------------------------------------------------------------------------------------------
@@ -100,8 +102,12 @@ async def test_a_failing_source_costs_nothing_but_its_share(wire: Transport, san
 
 
 async def test_a_slow_source_has_its_own_time_limit(wire: Transport, sandbox: SandboxServer) -> None:
-    sandbox.faults.set("europepmc", "slow", seconds=30)
-    result = await search_all(wire, BOTH, QUERY, max_results=4, time_limit=2)
+    sandbox.requests.clear()
+    sandbox.faults.set("europepmc", "slow", seconds=60)
+    search = asyncio.create_task(search_all(wire, BOTH, QUERY, max_results=4, time_limit=30))
+    await asked(sandbox, "efetch", "search")
+    pass_time(30)
+    result = await search
     assert [(o.source, o.status) for o in result.outcomes] == [("pubmed", "ok"), ("europepmc", "failed")]
     assert result.outcomes[1].error is not None
     assert result.outcomes[1].error.reason == "europepmc_timeout"

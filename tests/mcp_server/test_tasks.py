@@ -30,11 +30,6 @@ async def tasking(server: HttpServer, consumer: str) -> AsyncIterator[FastClient
         yield client
 
 
-@pytest.fixture
-def slow(sandbox: SandboxServer) -> None:
-    sandbox.faults.set("eutils", "slow", seconds=0.4)
-
-
 async def test_a_client_that_knows_tasks_gets_a_handle_and_later_the_answer(http_server: HttpServer) -> None:
     async with tasking(http_server, "one") as client:
         task = await call_tool_task(client, "literature_aggregator", QUESTION)
@@ -63,11 +58,12 @@ async def test_a_refused_call_is_no_task(http_server: HttpServer) -> None:
         assert "no argument 'name'" in text_of(unknown)
 
 
-async def test_a_cancelled_task_keeps_what_it_found(http_server: HttpServer, slow: None) -> None:
+async def test_a_cancelled_task_keeps_what_it_found(http_server: HttpServer, sandbox: SandboxServer) -> None:
+    sandbox.faults.set("eutils", "slow", seconds=60)
     async with tasking(http_server, "one") as client:
         task = await call_tool_task(client, "literature_aggregator", {"question": "metformin and a cancelled task"})
         await task.cancel()
-        state = await task.wait(timeout=20)
+        state = await task.wait(timeout=60)
         assert state.status == "cancelled"
         kept = await client.call_tool("literature_result", {"run_id": task.task_id}, raise_on_error=False)
         assert kept.structured_content is not None

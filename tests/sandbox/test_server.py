@@ -228,11 +228,15 @@ def test_clearing_one_service_leaves_the_others(server: SandboxServer) -> None:
 
 
 def test_more_requests_than_the_limit_allows_are_answered_429(small_corpus: Corpus) -> None:
-    with SandboxServer(small_corpus, rate_limit={"eutils": 3}) as server, httpx.Client() as client:
-        statuses = [client.get(server.base_url + EFETCH).status_code for _ in range(5)]
-        assert statuses == [200, 200, 200, 429, 429]
-        assert client.get(server.base_url + EFETCH + "&api_key=other").status_code == 200
-        assert client.get(server.base_url + EPMC).status_code == 200
+    took = 1.0
+    while took >= 1:  # what comes later than that is no longer too much
+        with SandboxServer(small_corpus, rate_limit={"eutils": 3}) as server, httpx.Client() as client:
+            began = time.perf_counter()
+            statuses = [client.get(server.base_url + EFETCH).status_code for _ in range(5)]
+            took = time.perf_counter() - began
+            assert client.get(server.base_url + EFETCH + "&api_key=other").status_code == 200
+            assert client.get(server.base_url + EPMC).status_code == 200
+    assert statuses == [200, 200, 200, 429, 429]
 
 
 def test_closing_ends_open_connections_and_slow_answers(small_corpus: Corpus) -> None:
@@ -246,8 +250,8 @@ def test_closing_ends_open_connections_and_slow_answers(small_corpus: Corpus) ->
             threading.Event().wait(0.01)
         started = time.perf_counter()
         server.close()
-        assert time.perf_counter() - started < 5
-        assert waiting.exception(timeout=10) is None or isinstance(waiting.exception(), httpx.TransportError)
+        assert time.perf_counter() - started < 30
+        assert waiting.exception(timeout=60) is None or isinstance(waiting.exception(), httpx.TransportError)
         with pytest.raises(httpx.TransportError):
             client.get(EPMC)
     assert not [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("sandbox")]
@@ -290,5 +294,5 @@ def test_serving_in_a_thread_of_the_callers_ends_with_close(small_corpus: Corpus
     thread.start()
     assert httpx.get(server.base_url + ESEARCH).status_code == 200
     server.close()
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
