@@ -42,9 +42,7 @@ def batch(
     ] = None,
     workers: Annotated[int, typer.Option(min=0, max=64, help="Processes that work; 0: others do.")] = 1,
     concurrency: Annotated[int, typer.Option(min=1, max=256, help="Questions at a time in one process.")] = 4,
-    queue: Annotated[
-        str | None, typer.Option(help="Queue that the workers share (`literature`; each sandbox has its own).")
-    ] = None,
+    queue: Annotated[str, typer.Option(help="Queue that the workers share.")] = "literature",
     model: options.ModelName = None,
     max_requests: options.MaxRequests = None,
     max_cost: options.MaxCost = None,
@@ -66,6 +64,7 @@ def batch(
     """
     require_durable()
     from literature_agent.durable.batch import letters_file, write_letters
+    from literature_agent.durable.engine import version_for
     from literature_agent.durable.tables import check_kind
 
     screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
@@ -76,21 +75,20 @@ def batch(
     if out is not None:
         check_kind(out, "The file of results")
     options.check_limits(deadline, max_cost)
-    queue = queue or _own_queue(use_sandbox, corpus)
     stop = threading.Event()
     with (
         screen.logging(),
         open_settings(sandbox=use_sandbox, folder=corpus) as opened,
         _stopping(stop, screen),
     ):
-        settings = opened.settings
+        settings, version = opened.settings, version_for(opened.papers)
         if questions is None or out is None:
-            return _work(settings, queue, concurrency, stop, screen)
+            return _work(settings, queue, os.environ.get(_ATTACHED) or version, concurrency, stop, screen)
         screen.note(opened.note)
         budget = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
         with (
-            _opened(settings, questions, out, queue, model, budget, batch_cost, retries) as (book, batch),
-            _workers(settings, queue, concurrency, workers, screen) as watch,
+            _opened(settings, questions, out, queue, version, model, budget, batch_cost, retries) as (book, batch),
+            _workers(settings, queue, version, concurrency, workers, screen) as watch,
         ):
             # With its one worker in this process, the engine says that the database is away.
             say = _silent if workers == 1 else screen.note
@@ -116,6 +114,7 @@ def _opened(
     questions: Path,
     out: Path,
     queue: str,
+    version: str,
     model: str | None,
     budget: dict[str, Any],
     batch_cost: float | None,
@@ -136,8 +135,9 @@ def _opened(
             book,
             Batch(
                 client=book.client,
-                name=batch_id(out),
+                name=batch_id(out, version),
                 queue=queue,
+                version=version,
                 questions=read,
                 results=results,
                 model=named,
@@ -146,21 +146,14 @@ def _opened(
         )
 
 
-def _own_queue(use_sandbox: bool, corpus: Path | None) -> str:
-    """The queue of one set of papers: no question about real ones is answered from invented ones, nor the other way."""
-    if corpus is not None:
-        return f"sandbox of {corpus.resolve()}"
-    return "sandbox" if use_sandbox else "literature"
-
-
-def _work(settings: Settings, queue: str, concurrency: int, stop: threading.Event, screen: Screen) -> int:
+def _work(settings: Settings, queue: str, version: str, concurrency: int, stop: threading.Event, screen: Screen) -> int:
     """Be a worker until told to stop."""
     from literature_agent.durable.book import open_book
     from literature_agent.durable.worker import until_input_ends, working
 
     if not sys.stdin.isatty() and os.environ.get(_ATTACHED):
         until_input_ends(stop)
-    with working(settings, queue, concurrency=concurrency) as runs:
+    with working(settings, queue, concurrency=concurrency, version=version) as runs:
         with open_book(settings) as book:
             for sentence in book.health().sentences()[1:]:
                 screen.note(sentence)
@@ -173,33 +166,34 @@ def _work(settings: Settings, queue: str, concurrency: int, stop: threading.Even
 
 
 _ATTACHED = "LITERATURE_AGENT_ATTACHED"
+"""Version of the process that started this worker, and with which it ends."""
 
 
 @contextmanager
 def _workers(
-    settings: Settings, queue: str, concurrency: int, number: int, screen: Screen
+    settings: Settings, queue: str, version: str, concurrency: int, number: int, screen: Screen
 ) -> Iterator[Callable[[], None]]:
     """The processes that work; gives what looks after them."""
     from literature_agent.durable.worker import Crew, working
 
     if number <= 1:
-        with working(settings, queue, concurrency=concurrency) if number else nullcontext() as runs:
+        with working(settings, queue, concurrency=concurrency, version=version) if number else nullcontext() as runs:
             yield (lambda: None) if runs is None else runs.raise_trouble
         return
     command = [sys.executable, "-m", "literature_agent", "batch", "--queue", queue]
     command += ["--concurrency", str(concurrency), "--quiet"]
-    crew = Crew(command, _environment(settings), number, screen.note)
+    crew = Crew(command, _environment(settings, version), number, screen.note)
     try:
         yield crew.watch
     finally:
         crew.stop()
 
 
-def _environment(settings: Settings) -> dict[str, str]:
+def _environment(settings: Settings, version: str) -> dict[str, str]:
     """What a worker needs so that its settings are these."""
     from pydantic import SecretStr
 
-    environment = {**os.environ, _ATTACHED: "1"}
+    environment = {**os.environ, _ATTACHED: version}
     for name, value in settings:
         if value is None or name == "sources":
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ class Opened(NamedTuple):
 
     settings: Settings
     note: str
+    papers: str
+    """The option that chose the papers; empty for the real services."""
 
 
 @contextmanager
@@ -30,7 +33,7 @@ def open_settings(*, sandbox: bool, folder: Path | None) -> Iterator[Opened]:
     from literature_agent.settings import load_settings
 
     if not sandbox and folder is None:
-        yield Opened(load_settings(), "")
+        yield Opened(load_settings(), "", "")
         return
     from literature_agent.sandbox import SandboxServer
 
@@ -38,7 +41,9 @@ def open_settings(*, sandbox: bool, folder: Path | None) -> Iterator[Opened]:
         what = "invented papers" if corpus.is_synthetic else f"the records in {str(folder)!r}"
         note = f"Sandbox: {corpus.size} records ({what}) served on this machine; the real services are not asked."
         # Each server has a port of its own, so what were stored of its answers could never serve again.
-        yield Opened(load_settings(**server.settings_overrides(), cache="off", pace="off"), note)
+        settings = load_settings(**server.settings_overrides(), cache="off", pace="off")
+        papers = "--sandbox" if folder is None else f"--corpus {shlex.quote(str(folder.resolve()))}"
+        yield Opened(settings, note, papers)
 
 
 @contextmanager

@@ -46,6 +46,7 @@ def run_durably(
     question: str,
     *,
     settings: Settings,
+    papers: str,
     model: str | None,
     budget: Budget,
     listen: Observer,
@@ -54,13 +55,22 @@ def run_durably(
     """What `run --durable` does: say the run's id, and carry it out so that `resume` can go on with it."""
     require_durable()
     from literature_agent.agents.aggregator import read_request
+    from literature_agent.durable.engine import version_for
     from literature_agent.durable.single import answer_durably
 
     request = read_request(question, limits)
     run_id = uuid.uuid4().hex[:12]
     screen.note(f"Durable run {run_id}.")
     with _resumable(run_id):
-        return answer_durably(request, run_id=run_id, settings=settings, model=model, budget=budget, on_event=listen)
+        return answer_durably(
+            request,
+            run_id=run_id,
+            settings=settings,
+            model=model,
+            budget=budget,
+            on_event=listen,
+            version=version_for(papers),
+        )
 
 
 def resume(
@@ -80,6 +90,7 @@ def resume(
     """
     require_durable()
     from literature_agent.cli.run import EXIT_CODES, write_answer
+    from literature_agent.durable.engine import version_for
     from literature_agent.durable.single import resume as resume_run
 
     if json and output is None and format not in (None, Format.json):
@@ -95,7 +106,13 @@ def resume(
         screen.progress(opened.note) as listen,
         _resumable(run_id),
     ):
-        answer = resume_run(run_id, settings=opened.settings, on_event=listen, say=screen.note)
+        answer = resume_run(
+            run_id,
+            settings=opened.settings,
+            on_event=listen,
+            say=screen.note,
+            version=version_for(opened.papers),
+        )
     return EXIT_CODES[answer.status] if write_answer(screen, answer, form, file) else FAILED
 
 

@@ -180,6 +180,7 @@ def run(
                     screen,
                     question,
                     settings=opened.settings,
+                    papers=opened.papers,
                     model=model,
                     budget=budget,
                     listen=listen,

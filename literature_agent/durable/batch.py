@@ -112,9 +112,21 @@ class DeadLetter:
         }
 
 
-def batch_id(results: Path) -> str:
-    """Names the batch by its file of results: the same command goes on with the same batch."""
-    return "batch-" + hashlib.blake2b(str(results.absolute()).encode(), digest_size=5).hexdigest()
+def batch_id(results: Path, version: str = VERSION) -> str:
+    """Names the batch by its file of results, and by the papers it is about (see `version_for`): the same command goes
+    on with the same batch."""
+    papers = version.partition(" ")[2]
+    named = "".join(f"-{_short_hash(text)}" for text in (papers, str(results.absolute())) if text)
+    return f"batch{named}"
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=5).hexdigest()
+
+
+def _papers_of(run_id: str) -> str:
+    """Equal for runs of batches over the same papers."""
+    return run_id.partition("/")[0].rpartition("-")[0]
 
 
 @dataclass
@@ -164,6 +176,11 @@ class Batch:
                     f" {row.question[:80]!r}.",
                     recovery="Give the question another id, or the batch another --out.",
                 )
+        if any(_papers_of(row.run_id) != _papers_of(self.name) for row in self.results.rows.values()):
+            raise InvalidInputError(
+                "The results hold answers from other papers: --sandbox or --corpus was given for them, or another one.",
+                recovery="Give the batch another --out.",
+            )
         self.progress = Progress(len(self.questions))
         self.meter = BatchMeter(self.queue)
 

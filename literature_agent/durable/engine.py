@@ -34,6 +34,15 @@ _LOCKED_S = 30
 _SAY_AGAIN_S = 60.0
 
 
+def version_for(papers: str) -> str:
+    """The version of runs whose papers that option of the command line chooses; none: the real services.
+
+    No question about real papers is answered from invented ones, nor the other way round: to a worker and to `resume`,
+    runs over other papers are runs of another version.
+    """
+    return f"{VERSION} {papers}".strip()
+
+
 def away(why: str) -> str:
     """What people are told while the database is away; `why` as it or its driver says, in the first line."""
     first = re.sub(r"^\([\w.]+\) ", "", why.strip().partition("\n")[0])[:200].rstrip(". ")

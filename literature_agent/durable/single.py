@@ -28,6 +28,7 @@ def answer_durably(
     model: str | None = None,
     budget: Budget | None = None,
     on_event: Observer | None = None,
+    version: str = VERSION,
 ) -> LiteratureAggregationOutput:
     """Answer one question in a durable run; if the process dies, `resume` goes on with it.
 
@@ -35,7 +36,7 @@ def answer_durably(
         InvalidInputError, ConfigurationError: as `LiteratureAggregator.run`.
         DatabaseError: the database does not answer.
     """
-    with open_engine(settings) as runs:
+    with open_engine(settings, version=version) as runs:
         return asyncio.run(runs.run(request, run_id=run_id, model=model, budget=budget, on_event=on_event))
 
 
@@ -46,18 +47,19 @@ def resume(
     models: Mapping[str, Model] | None = None,
     on_event: Observer | None = None,
     say: Callable[[str], None] = lambda sentence: None,
+    version: str = VERSION,
 ) -> LiteratureAggregationOutput:
     """Go on with a run where it was, and give its answer; that of an ended run is read back.
 
     A run on which another process is at work is waited for.
 
     Raises:
-        InvalidInputError: there is no run of that id.
+        InvalidInputError: there is no run of that id, or it was begun with other papers.
         ConfigurationError: it was begun by a version whose runs this one can't take up.
         RecordRefused: its record can't be read.
         LiteratureError: it ended in an error.
     """
-    with open_engine(settings, models=models) as runs:
+    with open_engine(settings, models=models, version=version) as runs:
         return _followed(runs, run_id, on_event, say)
 
 
@@ -65,11 +67,8 @@ def _followed(
     runs: DurableRuns, run_id: str, on_event: Observer | None, say: Callable[[str], None]
 ) -> LiteratureAggregationOutput:
     status = _status_of(run_id)
-    if status.app_version != VERSION and status.status not in ("SUCCESS", "ERROR"):
-        raise ConfigurationError(
-            f"The run {run_id!r} was begun by {status.app_version}; this is {VERSION}, whose steps differ.",
-            recovery="Resume it with that version, or ask the question again.",
-        )
+    if status.status not in ("SUCCESS", "ERROR"):
+        _require_version(run_id, status.app_version)
     if on_event is not None:
         runs.observe(run_id, on_event)
     waited = False
@@ -86,6 +85,21 @@ def _followed(
     if live is not None:
         return live
     return read_document(DBOS.retrieve_workflow(run_id).get_result())
+
+
+def _require_version(run_id: str, begun_by: str) -> None:
+    (code, _, papers), own = begun_by.partition(" "), DBOS.application_version
+    if code != own.partition(" ")[0]:
+        raise ConfigurationError(
+            f"The run {run_id!r} was begun by {code}; this is {own}, whose steps differ.",
+            recovery="Resume it with that version, or ask the question again.",
+        )
+    if begun_by != own:
+        begun = f"with {papers}" if papers else "without --sandbox and --corpus"
+        raise InvalidInputError(
+            f"The run {run_id!r} was begun {begun} and can't go on with other papers.",
+            recovery=f"Resume it {begun}.",
+        )
 
 
 def _status_of(run_id: str) -> Any:

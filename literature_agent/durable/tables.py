@@ -164,6 +164,7 @@ class Row(NamedTuple):
     """What is known of an answer that is in the file."""
 
     question: str
+    run_id: str
     status: str
     cost_usd: float | None
     """None where no price was known."""
@@ -245,7 +246,9 @@ class Results:
         if self._kind == ".parquet":
             from pyarrow import parquet
 
-            known = parquet.read_table(self._path, columns=["id", "question", "status", "cost_usd"]).to_pylist()
+            known = parquet.read_table(
+                self._path, columns=["id", "question", "run_id", "status", "cost_usd"]
+            ).to_pylist()
             return {row["id"]: _row(row) for row in known}
         ending = "\r\n" if self._kind == ".csv" else "\n"
         whole = self._path.read_bytes()
@@ -311,7 +314,7 @@ def _read_id(cell: str) -> str:
 
 def _row(row: Mapping[str, Any]) -> Row:
     cost = row.get("cost_usd")
-    return Row(row["question"], row["status"], None if cost is None or cost == "" else float(cost))
+    return Row(row["question"], row["run_id"], row["status"], None if cost is None or cost == "" else float(cost))
 
 
 def _cell(value: Any) -> Any:

@@ -291,8 +291,8 @@ def test_a_parquet_file_is_not_written_anew_for_each_row(tmp_path: Path) -> None
     table = parquet.read_table(out).to_pylist()
     assert [row["id"] for row in table] == [str(number) for number in range(60)]
     assert table[0]["answer"] == json.dumps({"x": "y" * 1000})
-    assert Results(out).rows["0"] == ("Q?", "complete", 0.5)
-    assert Results(out).rows["1"] == ("Q?", "complete", None)
+    assert Results(out).rows["0"] == ("Q?", "r", "complete", 0.5)
+    assert Results(out).rows["1"] == ("Q?", "r", "complete", None)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])

@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import sys
 import threading
-from contextlib import closing as closed
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import psutil
 import pytest
 
 from literature_agent.cli import main
+from literature_agent.durable.engine import VERSION
 from literature_agent.durable.worker import Crew
 from literature_agent.errors import LiteratureError
 from literature_agent.sandbox import SandboxServer
@@ -74,14 +74,57 @@ def test_a_batch_writes_its_answers_and_says_what_it_did(
     assert (row["question"], row["status"]) == ("Metformin in dementia?", status)
 
 
-def test_questions_to_the_sandbox_wait_where_no_worker_of_the_real_services_takes_them(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("at_sandbox")
+def test_questions_to_the_sandbox_are_left_alone_by_workers_of_the_real_services(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Else a question about real papers would be answered from invented ones, or the other way round."""
-    questions = tmp_path / "q.csv"
+    questions, out, corpus = tmp_path / "q.csv", tmp_path / "out.jsonl", tmp_path / "some papers"
     questions.write_text("question,sources,max_requests\nMetformin in dementia?,pubmed,2\n", encoding="utf-8")
-    assert main(["batch", str(questions), "--out", str(tmp_path / "out.jsonl"), "--sandbox"]) == 3
-    with closed(sqlite3.connect(load_settings().cache_dir / "durable" / "runs.sqlite")) as kept:
-        asked = kept.execute("SELECT DISTINCT queue_name FROM workflow_status WHERE queue_name IS NOT NULL").fetchall()
-    assert asked == [("sandbox",)]
+    corpus.mkdir()
+    (corpus / "corpus.jsonl").write_text(
+        '{"_id": "1", "title": "Metformin", "text": "Metformin in dementia."}\n', encoding="utf-8"
+    )
+    batch = ["batch", str(questions), "--out", str(out), "--queue", "mine"]
+    for papers in (["--sandbox"], ["--corpus", str(corpus)], []):
+        out.unlink(missing_ok=True)
+        assert main([*batch, *papers]) == 3
+    with sqlite3.connect(load_settings().cache_dir / "durable" / "runs.sqlite") as kept:
+        asked = kept.execute(
+            "SELECT application_version FROM workflow_status WHERE queue_name = 'mine' ORDER BY created_at"
+        ).fetchall()
+    kept.close()
+    # Of another version, whose runs a worker leaves alone.
+    assert asked == [(f"{VERSION} --sandbox",), (f"{VERSION} --corpus '{corpus}'",), (VERSION,)]
+    capsys.readouterr()
+    assert main([*batch, "--sandbox"]) == 2
+    assert "hold answers from other papers" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("at_sandbox")
+@pytest.mark.parametrize(
+    ("begun", "other", "said"),
+    [
+        (["--sandbox"], [], "was begun with --sandbox and can't go on with other papers. Resume it with --sandbox."),
+        ([], ["--sandbox"], "was begun without --sandbox and --corpus and can't go on with other papers."),
+    ],
+)
+def test_a_run_goes_on_with_the_papers_it_was_begun_with(
+    begun: list[str], other: list[str], said: str, capsys: pytest.CaptureFixture[str], sandbox: SandboxServer
+) -> None:
+    asked = ("run", "--durable", "--json", "--sources", "pubmed", "--max-requests", "2", "Metformin in dementia?")
+    assert main([*asked, *begun]) == 3
+    run_id = document(capsys)["run_id"]
+    with sqlite3.connect(load_settings().cache_dir / "durable" / "runs.sqlite") as kept:
+        # As it stands when its process was killed before the end.
+        kept.execute("UPDATE workflow_status SET status = 'PENDING', output = NULL, executor_id = 'gone'")
+    kept.close()
+    sandbox.requests.clear()
+    assert main(["resume", run_id, *other]) == 2
+    assert said in capsys.readouterr().err
+    assert not sandbox.requests
+    assert main(["resume", run_id, *begun, "--json"]) == 3
+    assert document(capsys)["run_id"] == run_id
 
 
 @pytest.mark.usefixtures("at_sandbox")
@@ -101,7 +144,6 @@ def test_a_batch_without_any_answer_is_a_failure_with_its_error(
     assert (done["answered"], done["failed"]) == (0, 1)
 
 
-@pytest.mark.usefixtures("at_sandbox")
 def test_several_workers_stop_on_sigterm_and_the_same_command_goes_on(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +166,7 @@ def test_several_workers_stop_on_sigterm_and_the_same_command_goes_on(
     watch = threading.Thread(target=terminate)
     watch.start()
     try:
-        code = main(["batch", str(questions), "--out", str(out), "--workers", "2", "--concurrency", "1"])
+        code = main(["batch", str(questions), "--out", str(out), "--sandbox", "--workers", "2", "--concurrency", "1"])
     finally:
         ended.set()
         watch.join()
@@ -135,7 +177,7 @@ def test_several_workers_stop_on_sigterm_and_the_same_command_goes_on(
     assert "Stopping after the steps on their way." in said
     assert f"Stopped with {12 - answered} left; the same command goes on with them." in said
     assert not [child for child in psutil.Process().children() if "--queue" in child.cmdline()]
-    assert main(["batch", str(questions), "--out", str(out)]) == 3
+    assert main(["batch", str(questions), "--out", str(out), "--sandbox"]) == 3
     assert "12 of 12 answered (12 only in part)" in capsys.readouterr().err
     ids = [json.loads(line)["id"] for line in out.read_text(encoding="utf-8").splitlines()]
     assert sorted(ids, key=int) == [str(n) for n in range(12)]
