@@ -90,6 +90,7 @@ class Budget(Record):
     max_requests: Annotated[int | None, Field(ge=1)] = 30
     """Requests to the model."""
     max_tool_calls: Annotated[int | None, Field(ge=0)] = 60
+    """Calls of the tools that search and read; those that fail are calls too."""
     max_tokens: Annotated[int | None, Field(ge=1)] = None
     """Tokens in and out together."""
     max_cost_usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False)] = None
@@ -203,6 +204,7 @@ class RunUsage(Record):
     input_tokens: int = 0
     output_tokens: int = 0
     tool_calls: int = 0
+    """As the budget counts them: those that failed are among them."""
     cost_usd: float | None = None
     """None where the price of the model is not known."""
 

@@ -63,7 +63,7 @@ from literature_agent.agents.relay import relayed
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_until_interrupted, takes_what
-from literature_agent.agents.toolset import build_toolset
+from literature_agent.agents.toolset import TOOL_RETRIES, build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
 from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect, in_words, told
 from literature_agent.integrity import repair_message, review
@@ -522,6 +522,8 @@ class LiteratureAggregator:
             said = without_keys(_first_sentence(broken.message), run.settings)
             if said.startswith("Exceeded maximum output retries"):
                 said = "it submitted no answer that could be read, also when asked again."
+            elif tool := re.match(r"Tool ('.{1,64}?') exceeded max retries", said):
+                said = f"it called {tool[1]}, which it was told it can't, again and again."
             ending = Ending("model", f"The model did not finish: {said}")
         except asyncio.CancelledError:
             # The caller keeps the registry: what has come of the calls under way is held there.
@@ -678,6 +680,7 @@ def _build_agent(
         ),
         instructions=instructions(sources),
         toolsets=[build_toolset(sources)],
+        retries={"tools": TOOL_RETRIES},
         capabilities=[Conduct()] if durability is None else [Conduct(), *durability.capabilities()],
     )
     agent.output_validator(_check_draft)

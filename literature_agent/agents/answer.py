@@ -73,7 +73,7 @@ def write_answer(
             requests=usage.requests,
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
-            tool_calls=usage.tool_calls,
+            tool_calls=run.tool_calls,
             cost_usd=None if usage.cost is None else float(usage.cost),
         ),
         model=model,

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
-from pydantic_ai.exceptions import IncompleteToolCall, ModelRetry, UsageLimitExceeded
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolReturnPart
+from pydantic_ai.exceptions import IncompleteToolCall, ModelRetry, ToolFailed, UsageLimitExceeded
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
@@ -39,6 +40,8 @@ CONTEXT_CHARACTERS = 160_000
 _REPEATS = 3
 _FRUITLESS = 10
 """Searches in a row without a hit, or five for each source asked where they are more than two."""
+_REFUSED = 10
+"""Calls in a row that could not be carried out as they were written."""
 
 
 @dataclass
@@ -82,7 +85,26 @@ class Conduct(AbstractCapability[Run]):
                 "Your reply was cut by your output limit, so its last tool call is incomplete and was not carried out. "
                 "Say the same shorter: fewer articles, shorter reasons, no quotes."
             )
+        offered = request_context.model_request_parameters
+        known = {tool.name for tool in (*offered.function_tools, *offered.output_tools)}
+        if unknown := [call for call in response.tool_calls if call.tool_name not in known]:
+            ctx.deps.refuse(len(unknown))
         return cleaned(response)
+
+    async def on_tool_validate_error(
+        self,
+        ctx: RunContext[Run],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: str | dict[str, Any],
+        error: ValidationError | ModelRetry,
+    ) -> dict[str, Any]:
+        """The last attempt too ends in words and not the run (K093): what a call costs bounds them."""
+        ctx.deps.refuse()
+        if ctx.retry >= ctx.max_retries:
+            raise ToolFailed(f"The arguments of `{call.tool_name}` could not be read again: go on without it.")
+        raise error
 
     async def before_model_request(
         self, ctx: RunContext[Run], request_context: ModelRequestContext
@@ -132,6 +154,8 @@ def _reason_to_close(run: Run, usage: RunUsage, left: float | None) -> Ending | 
     fruitless = run.custody.fruitless
     if fruitless >= _FRUITLESS and fruitless >= 5 * len(run.custody.ledger.coverage()):
         return Ending("loop", f"{fruitless} searches in a row failed or found nothing.")
+    if run.refused >= _REFUSED:
+        return Ending("loop", f"{run.refused} tool calls in a row could not be carried out.")
     if run.purse is not None and not run.purse.take_request():
         return Ending("budget", "The limit of model requests set for the agent that asked was reached.")
     return None

@@ -36,7 +36,9 @@ class Run:
     observer: Observer | None = None
     repair_rounds: int = 0
     tool_calls: int = 0
-    """Calls of search and fetch tools so far, counted when they are opened."""
+    """Calls of search and fetch tools so far, counted when they are opened or refused."""
+    refused: int = 0
+    """How many of the newest calls, one after another, could not be carried out as they were written."""
     ending: Ending | None = None
     closing_turns: int = 0
     cut_replies: int = 0
@@ -57,6 +59,13 @@ class Run:
         if self._desk is None or self._desk[0] != self.ledger.changes:
             self._desk = (self.ledger.changes, Desk(self.registry, self.ledger, self.request.question))
         return self._desk[1]
+
+    def refuse(self, calls: int = 1) -> None:
+        """Count calls that name no tool or can't be read: within the budget they are calls like all others."""
+        most = self.budget.max_tool_calls
+        left = calls if most is None else max(0, most - self.tool_calls)
+        self.tool_calls += min(calls, left)
+        self.refused += calls
 
     def tell(self, event: Event) -> None:
         """Hand an event to the listener; a listener that raises does not end the run."""

@@ -173,6 +173,7 @@ class CustodyToolset(WrapperToolset[Run]):
             raise ToolFailed(_NO_MORE_CALLS)
         run.tool_calls += 1
         shown: Shown = await run.custody.call(name, tool_args, call)
+        run.refused = run.refused + 1 if shown.outcome == "correction" else 0
         if shown.outcome == "correction" and ctx.retry < ctx.max_retries:
             raise ModelRetry(shown.text)
         if shown.outcome == "fact":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -82,6 +83,46 @@ async def test_a_model_that_never_stops_is_stopped_and_code_writes_the_answer(se
     assert output.relevant_articles != ()
     assert output.usage.requests <= 6
     assert len(heard) <= 6
+
+
+TOOLS = ("search_pubmed", "search_europepmc", "fetch_pubmed", "find_related")
+
+
+@pytest.mark.parametrize(
+    "never",
+    [
+        pytest.param(lambda seen: [("search_pubmed", {"wrong": 1})], id="wrong-arguments"),
+        pytest.param(lambda seen: [(TOOLS[seen.turn % 4], {"wrong": 1})], id="of-several-tools"),
+        pytest.param(lambda seen: [(f"search_{seen.turn}", {})], id="no-such-tool"),
+        pytest.param(lambda seen: [(name, {"wrong": 1}) for name in TOOLS * 5], id="side-by-side"),
+        pytest.param(lambda seen: [("fetch_pubmed", {"references": [f"cite~{seen.turn}"]})], id="unknown-references"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("budget", "said", "most"),
+    [
+        (Budget(max_requests=None, max_tool_calls=5), "The budget of 5 tool calls was used up.", 5),
+        (Budget(max_requests=None, max_tool_calls=None), "tool calls in a row could not be carried out.", 61),
+    ],
+)
+async def test_calls_that_fail_are_calls_of_the_budget_and_never_go_on_for_ever(
+    settings: Settings, never: Callable[[Seen], Calls], budget: Budget, said: str, most: int
+) -> None:
+    """K085, K093: the framework counts successes alone, and ends the run at the last attempt of one tool."""
+    output, heard = await run(settings, search("metformin"), never, budget=budget)
+    assert output.status == "partial"
+    assert output.limitations[0].endswith(said)
+    assert len(heard) <= 14
+    assert 5 <= output.usage.tool_calls <= most
+    assert output.relevant_articles != ()
+
+
+async def test_a_tool_that_is_not_there_is_spoken_of_in_plain_words(settings: Settings) -> None:
+    output, heard = await run(settings, search("metformin"), [("browse", {})])
+    assert output.limitations[0] == (
+        "The model did not finish: it called 'browse', which it was told it can't, again and again."
+    )
+    assert len(heard) == 5
 
 
 async def test_parallel_calls_never_exceed_the_tool_budget(settings: Settings) -> None:
