@@ -37,8 +37,13 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-# A loaded machine is slow, not wrong; the commands under `evals` try more inputs.
-hypothesis.settings.register_profile("suite", deadline=None, max_examples=50)
+# A loaded machine is slow, not wrong. The same inputs each time, so that a change fails by what it did and not by luck;
+# the profile `search` (`pytest -n 0 --hypothesis-profile=search`) and the commands under `evals` try others, and more.
+calm = hypothesis.settings(
+    deadline=None, database=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], derandomize=False
+)
+hypothesis.settings.register_profile("search", calm, max_examples=2000)
+hypothesis.settings.register_profile("suite", calm, max_examples=50, derandomize=True)
 hypothesis.settings.load_profile("suite")
 
 
