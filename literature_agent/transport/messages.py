@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,13 @@ T = TypeVar("T")
 
 A_DAY = 86_400.0
 """Seconds after which records are asked for anew: a retraction must not be overlooked for longer."""
+
+_PAGE = re.compile(rb"(?:\xef\xbb\xbf|\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)\b", re.I | re.S)
+_BOT_CHECK = re.compile(
+    rb"preparing to download|just a moment|captcha|proof.of.work|pow_challenge|checking your browser|access denied|"
+    rb"are you a robot|cf-chl|enable javascript and cookies",
+    re.I,
+)
 
 ServiceName = Literal["eutils", "pmc", "europepmc", "biorxiv", "clinicaltrials"]
 
@@ -48,9 +56,15 @@ class Answer:
     """Names in lower case."""
 
     def looks_like_html(self) -> bool:
-        """Whether a page came where data was asked for (maintenance note, bot check, proxy)."""
-        head = self.body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-        return head.startswith((b"<!doctype html", b"<html")) or "text/html" in self.content_type.lower()
+        """Whether a page came where data was asked for (maintenance note, bot check, proxy). JSON that is called a
+        page is none."""
+        if _PAGE.match(self.body[:2048]):
+            return True
+        return "text/html" in self.content_type.lower() and not self.body[:64].lstrip().startswith((b"{", b"["))
+
+    def asks_for_a_browser(self) -> bool:
+        """Whether the page that came checks if a person asks (K046)."""
+        return self.looks_like_html() and _BOT_CHECK.search(self.body[:20_000]) is not None
 
 
 class Received(NamedTuple, Generic[T]):

@@ -268,9 +268,10 @@ class Transport:
         An answer that `read` has accepted is stored, if `keep` says so of what came of it, and serves the same request
         again without waiting, as long as `request.max_age_s` and the settings allow.
 
-        429, 500, 502, 503, 504, connections that fail and answers for which `read` raises `TransientAnswer` are asked
-        again, as the settings allow. 403 and other failures of the server end it at once. Every other status is
-        handed to `read`. Redirects stay on the host. A service that has failed repeatedly is not asked for a while.
+        429, 500, 502, 503, 504, connections that fail, a page of HTML in place of data (K016) and answers for which
+        `read` raises `TransientAnswer` are asked again, as the settings allow. 403, a page that checks if a person asks
+        (K046) and other failures of the server end it at once. Every other status is handed to `read`. Redirects stay
+        on the host. A service that has failed repeatedly is not asked for a while.
         `heard` is told of each attempt that failed and why.
 
         Raises:
@@ -424,6 +425,10 @@ class Transport:
 
     def _judged(self, request: Request, answer: Answer) -> Answer:
         host = self._hosts[request.service].name
+        if answer.status != 429 and answer.asks_for_a_browser():
+            raise source_error(
+                request.source, "blocked", f"{host} answered {request.path} with a page that asks for a browser."
+            )
         if answer.status in TRANSIENT:
             raise TransientAnswer(
                 f"answered {answer.status}",
@@ -443,6 +448,8 @@ class Transport:
                 retryable=False,
                 recovery="Ask another source.",
             )
+        if answer.status < 300 and answer.looks_like_html():
+            raise TransientAnswer("a web page came where data was asked for")
         return answer
 
     def _gave_up(self, request: Request, outcome: GaveUp) -> NoReturn:

@@ -160,7 +160,7 @@ EMPTY = httpx.Response(200, json={"version": "6.9"})
         (httpx.Response(503), {}, "europepmc_unreachable", -32000, True),
         (httpx.Response(504), {}, "europepmc_timeout", -32004, True),
         (EMPTY, {}, "europepmc_unreachable", -32000, True),
-        (httpx.Response(200, text="<html>"), {}, "europepmc_invalid_response", -32070, True),
+        (httpx.Response(200, text="<html>"), {}, "europepmc_unreachable", -32000, True),
         (httpx.Response(200, text='{"hitCount": 3, "resu'), {}, "europepmc_invalid_response", -32070, True),
         (httpx.Response(400), {}, "europepmc_invalid_input", -32007, False),
         (EMPTY, {"sort": "NOSUCH desc"}, "europepmc_invalid_input", -32007, False),

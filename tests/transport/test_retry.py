@@ -7,13 +7,14 @@ import socket
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import httpx
 import pytest
 
 from literature_agent.errors import InvalidInputError, SourceError, source_error
-from literature_agent.transport import Answer, Attempt, Request, TransientAnswer, Transport
+from literature_agent.transport import Answer, Attempt, Request, ServiceName, TransientAnswer, Transport
 from literature_agent.transport.retry import retry_after
 
 if TYPE_CHECKING:
@@ -90,6 +91,76 @@ async def test_403_is_reported_once_with_advice(
     assert len(replies.requests) == 1
     assert (failed.value.reason, failed.value.retryable) == ("pubmed_blocked", False)
     assert "e-mail" in failed.value.recovery
+
+
+EVERY_SERVICE: list[tuple[str, ServiceName]] = [
+    ("pubmed", "eutils"),
+    ("pmc", "pmc"),
+    ("europepmc", "europepmc"),
+    ("medrxiv", "biorxiv"),
+    ("clinicaltrials", "clinicaltrials"),
+]
+MAINTENANCE = b"<html><head><title>Service Temporarily Unavailable</title></head></html>"
+
+
+@pytest.mark.parametrize(("source", "service"), EVERY_SERVICE)
+async def test_a_page_in_place_of_data_is_asked_again_whatever_the_service(
+    source: str, service: ServiceName, wire: Callable[..., Wire], open_transport: Callable[..., Transport]
+) -> None:
+    """K016: with 200 too, the service is out of reach; no reader ever sees the page."""
+    replies = wire(httpx.Response(200, content=MAINTENANCE))
+    async with open_transport(replies, retry_attempts=3) as transport:
+        with pytest.raises(SourceError, match="a web page came where data was asked for") as failed:
+            await transport.send(Request(source, service, "x"), body)
+    assert len(replies.requests) == 3
+    assert (failed.value.reason, failed.value.retryable) == (f"{source}_unreachable", True)
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"\xef\xbb\xbf\n<!DOCTYPE HTML PUBLIC 'x'>", "application/json"),
+        (b"<?xml version='1.0'?>\n<!-- down --><!DOCTYPE html>", "text/xml"),
+        (b"Error : (2002) Connection refused", "text/html; charset=UTF-8"),
+        (b"", "text/html"),
+    ],
+)
+async def test_a_page_is_told_by_its_beginning_or_its_type(
+    content: bytes, kind: str, ask: Request, wire: Callable[..., Wire], open_transport: Callable[..., Transport]
+) -> None:
+    replies = wire(httpx.Response(200, content=content, headers={"content-type": kind}), OK)
+    async with open_transport(replies) as transport:
+        assert await transport.send(ask, body) == b"answer"
+
+
+async def test_data_that_is_called_a_page_is_data(
+    ask: Request, wire: Callable[..., Wire], open_transport: Callable[..., Transport]
+) -> None:
+    replies = wire(httpx.Response(200, content=b' {"count": "1"}', headers={"content-type": "text/html"}))
+    async with open_transport(replies) as transport:
+        assert await transport.send(ask, body) == b' {"count": "1"}'
+
+
+BOT_CHECK = b"<!DOCTYPE html>\n<html><head><title>Just a moment...</title></head></html>"
+
+
+@pytest.mark.parametrize("status", [200, 403, 404, 503])
+@pytest.mark.parametrize(("source", "service"), EVERY_SERVICE)
+async def test_a_bot_check_is_blocked_and_not_asked_again_whatever_the_service(
+    source: str, service: ServiceName, status: int, wire: Callable[..., Wire], open_transport: Callable[..., Transport]
+) -> None:
+    """K046."""
+    replies = wire(httpx.Response(status, content=BOT_CHECK), OK)
+    async with open_transport(replies) as transport:
+        with pytest.raises(SourceError) as failed:
+            await transport.send(Request(source, service, "x"), body)
+    assert len(replies.requests) == 1
+    assert (failed.value.reason, failed.value.retryable) == (f"{source}_blocked", False)
+
+
+def test_the_recorded_bot_check_is_one(shared_dir: Path) -> None:
+    page = (shared_dir / "recorded" / "pmc" / "article-asset-proof-of-work-page.html").read_bytes()
+    assert Answer(200, page).asks_for_a_browser()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from literature_agent.artifacts import BioRxivPreprint, DetailedPreprint, Proven
 from literature_agent.errors import InvalidInputError, SourceError, counted, source_error
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult
-from literature_agent.sources._text import one_line, quoted
+from literature_agent.sources._text import quoted
 from literature_agent.sources.biorxiv.categories import LABELS, Server
 from literature_agent.sources.biorxiv.pages import KeptPage, KeptPages, Place
 from literature_agent.sources.biorxiv.parse import Page, parse_details, whole_preprint_of
@@ -261,14 +261,11 @@ class BioRxivClient:
         """The answer, read.
 
         Raises:
-            TransientAnswer: a page of HTML, a line of text or nothing came where data was asked for.
+            TransientAnswer: a line of text or nothing came where data was asked for.
             SourceError: a status that is no answer; what is not there is answered with 200 and an empty list.
         """
         if answer.status not in (200, 204):
             raise source_error(self.name, "invalid_response", f"The bioRxiv API answered with status {answer.status}.")
-        if answer.looks_like_html() and not answer.body.lstrip().startswith(b"{"):
-            said = one_line(answer.body[:300].decode("utf-8", "replace"), 80)
-            raise TransientAnswer(f"a page or message came where data was asked for: {said!r}", kind="invalid_response")
         return parse_details(answer.body)
 
     def _tell(self, window: Window, reading: Reading, text: str, left: int) -> None:

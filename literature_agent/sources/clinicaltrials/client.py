@@ -78,14 +78,13 @@ def require_data(answer: Answer) -> bytes:
     """The body, if the answer is one.
 
     Raises:
-        TransientAnswer: a page of HTML or nothing came where data was asked for.
+        TransientAnswer: nothing came where data was asked for.
         InvalidInputError: the registry refused the request; its text is told in short (K069).
         SourceError: a status that says nothing better.
     """
-    if answer.looks_like_html():
-        raise TransientAnswer("a web page came where data was asked for", kind="invalid_response")
     if answer.status in (400, 414, 422):
-        raise refused(f"ClinicalTrials.gov refused the request: {_complaint(answer.body)}")
+        said = b"" if answer.looks_like_html() else answer.body
+        raise refused(f"ClinicalTrials.gov refused the request: {_complaint(said)}")
     if answer.status != 200:
         raise source_error(NAME, "invalid_response", f"ClinicalTrials.gov answered with status {answer.status}.")
     if not answer.body.strip():

@@ -142,7 +142,7 @@ def require_data(answer: Answer) -> bytes:
     """The body, if the answer is one.
 
     Raises:
-        TransientAnswer: a page of HTML, an empty body, or 404, which `/search` and `/article` give in outages only.
+        TransientAnswer: an empty body, or 404, which `/search` and `/article` give in outages only.
         InvalidInputError: the server refused the request (400, 414, 422).
         SourceError: a status that says nothing better.
     """
@@ -153,8 +153,6 @@ def require_data(answer: Answer) -> bytes:
         raise refused(f"Europe PMC refused the request (status {answer.status}){': ' + said if said else '.'}")
     if answer.status not in (200, 204):
         raise source_error(NAME, "invalid_response", f"Europe PMC answered with status {answer.status}.")
-    if answer.looks_like_html():
-        raise TransientAnswer("a web page came where data was asked for", kind="invalid_response")
     if not answer.body.strip():
         raise TransientAnswer("an empty answer came", kind="invalid_response")
     return answer.body

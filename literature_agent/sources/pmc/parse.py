@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,13 +18,6 @@ from literature_agent.transport.messages import Answer, TransientAnswer
 NAME = "pmc"
 
 IdType = Literal["pmid", "pmcid", "doi"]
-
-# What NCBI and its guards write on the page that stands in for the thing asked (K046).
-_BOT_CHECK = re.compile(
-    rb"preparing to download|just a moment|captcha|proof.of.work|pow_challenge|checking your browser|access denied|"
-    rb"are you a robot|cf-chl|enable javascript",
-    re.I,
-)
 
 
 def parse_articles(body: bytes) -> list[PMCArticle]:
@@ -45,11 +37,10 @@ def read_articles(answer: Answer) -> JatsSet:
 
     Raises:
         TransientAnswer: a passing fault: a maintenance page, an answer that is cut off or says nothing at all.
-        SourceError: `pmc_blocked` for a bot check (K046), else NCBI's refusal.
+        SourceError: NCBI's refusal.
     """
     if is_empty_id_list(answer):
         return JatsSet(unavailable={"": "ID list is empty"})
-    refuse_bot_check(answer)
     check_answer(answer, NAME)
     try:
         found = parse_jats(answer.body, NAME)
@@ -58,12 +49,6 @@ def read_articles(answer: Answer) -> JatsSet:
     if not found.articles and not found.unavailable:
         raise TransientAnswer("NCBI answered with an empty set of articles.", kind="invalid_response")
     return found
-
-
-def refuse_bot_check(answer: Answer) -> None:
-    """Raise `pmc_blocked` if a page came that checks whether a person asks: asking again does not help."""
-    if answer.looks_like_html() and _BOT_CHECK.search(answer.body[:20_000]):
-        raise source_error(NAME, "blocked", "A page came that asks for a browser, instead of the article.")
 
 
 # --- ID converter -----------------------------------------------------------------------------------------------------
@@ -91,14 +76,13 @@ def read_conversions(answer: Answer, id_type: IdType, asked: Collection[str]) ->
 
     Raises:
         BatchRefused: HTTP 400 with the converter's own error.
-        TransientAnswer: a page, an empty body, or something that is no answer of the converter.
-        SourceError: `pmc_blocked`, or a status that is no answer.
+        TransientAnswer: an empty body, or something that is no answer of the converter.
+        SourceError: a status that is no answer.
     """
-    refuse_bot_check(answer)
     data = _json(answer)
     if answer.status == 400 and isinstance(data, dict):
         raise BatchRefused
-    if answer.looks_like_html() or not isinstance(data, dict):
+    if not isinstance(data, dict):
         if answer.status in (200, 204):
             raise TransientAnswer("the ID converter answered with something that is no data", kind="invalid_response")
         raise source_error(NAME, "invalid_response", f"The ID converter answered HTTP {answer.status}.")

@@ -411,8 +411,8 @@ async def test_a_search_that_is_cut_hands_over_the_hits_of_the_pages_read(
     ("body", "status", "kind", "reason"),
     [
         ("", 200, "application/json", "biorxiv_invalid_response"),
-        ("Error : (2002) Connection refused", 200, "text/html; charset=UTF-8", "biorxiv_invalid_response"),
-        ("<html>Maintenance</html>", 200, "text/html", "biorxiv_invalid_response"),
+        ("Error : (2002) Connection refused", 200, "text/html; charset=UTF-8", "biorxiv_unreachable"),
+        ("<html>Maintenance</html>", 200, "text/html", "biorxiv_unreachable"),
         ("", 503, "text/plain", "biorxiv_unreachable"),
         ("", 429, "text/plain", "biorxiv_rate_limited"),
     ],

@@ -210,7 +210,7 @@ async def test_a_blocked_client_is_told_once_with_advice(tools: ClinicalTrialsTo
 @pytest.mark.parametrize(
     ("body", "status", "kind", "reason", "attempts"),
     [
-        ("<html>Maintenance</html>", 200, "text/html", "clinicaltrials_invalid_response", 3),
+        ("<html>Maintenance</html>", 200, "text/html", "clinicaltrials_unreachable", 3),
         ("", 200, "application/json", "clinicaltrials_invalid_response", 3),
         ("", 502, "text/plain", "clinicaltrials_unreachable", 3),
         ("", 429, "text/plain", "clinicaltrials_rate_limited", 3),

@@ -381,7 +381,7 @@ async def test_refusal_inside_200_is_not_asked_again(tools: EuropePMCTools, desk
         (404, "", "text/plain", "europepmc_unreachable"),
         (500, "", "text/plain", "europepmc_unreachable"),
         (429, "", "text/plain", "europepmc_rate_limited"),
-        (200, "<html>Service Temporarily Unavailable</html>", "text/html", "europepmc_invalid_response"),
+        (200, "<html>Service Temporarily Unavailable</html>", "text/html", "europepmc_unreachable"),
         (200, "", "application/json", "europepmc_invalid_response"),
         (200, '{"version":"6.9","hitCount":9,"resultList":{"resu', "application/json", "europepmc_invalid_response"),
         (

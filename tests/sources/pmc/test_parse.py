@@ -70,27 +70,12 @@ def test_a_passing_fault_is_told_from_an_answer(body: str, status: int, kind: st
     assert caught.value.kind == kind
 
 
-def test_a_bot_check_is_no_article_and_not_asked_again() -> None:
-    """K046: the kind and the first bytes are looked at; the page is never saved as the article."""
-    with pytest.raises(SourceError) as caught:
-        read_articles(answer("bot-check.html"))
-    assert (caught.value.reason, caught.value.retryable) == ("pmc_blocked", False)
-
-
 def test_a_refused_key_is_a_matter_of_the_settings() -> None:
     """K022."""
     with pytest.raises(SourceError) as caught:
         read_articles(raw('{"error":"API key invalid","api-key":"0123456789abcdef"}', 400, "application/json"))
     assert caught.value.reason == "pmc_configuration"
     assert "0123456789abcdef" not in caught.value.message
-
-
-def test_the_recorded_bot_check_is_blocked(shared_dir: Path) -> None:
-    """K046."""
-    body = (shared_dir / "recorded" / "pmc" / "article-asset-proof-of-work-page.html").read_bytes()
-    with pytest.raises(SourceError) as caught:
-        read_articles(Answer(200, body, "text/html"))
-    assert caught.value.reason == "pmc_blocked"
 
 
 # --- conversions ------------------------------------------------------------------------------------------------------
