@@ -15,6 +15,8 @@ from literature_agent.sources import Source
 # Kinds that name a record of a source; an address or a registry number of another registry does not.
 _RECORDS = ("pmid", "pmcid", "doi", "nct", "ppr")
 MOST_IDENTIFIERS = 50
+UNRESOLVED = "[identifier not resolved]"
+"""What stands in the question for an identifier that no source has."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ async def open_door(custody: Custody, question: str) -> Opened:
         else:
             why = failed.get(each.value, "no source that was asked has it")
             unresolved.append(f"{each.value} in the question was not resolved: {why.rstrip('.')}.")
-            question = question[: each.start] + "[identifier not resolved]" + question[each.end :]
+            question = question[: each.start] + UNRESOLVED + question[each.end :]
     return Opened(question, tuple(given), (*doubts, *dict.fromkeys(reversed(unresolved))))
 
 

@@ -24,6 +24,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from literature_agent.agents.compose import compose, select
+from literature_agent.agents.door import UNRESOLVED
 from literature_agent.agents.evidence import Paper
 from literature_agent.agents.models import EXTRACTIVE
 from literature_agent.agents.plan import (
@@ -409,15 +410,18 @@ def _most(schema: Mapping[str, Any], otherwise: int) -> int:
 
 
 # What works are called in a question that only names some.
-_WORKS = re.compile(r"(?:article|citation|paper|publication|reference)s?", re.I)
+_WORKS = re.compile(
+    r"(?:abstract|article|author|citation|journal|manuscript|paper|publication|record|reference)s?", re.I
+)
 
 
 def about(question: str, papers: Iterable[Paper]) -> str:
-    """The question, or the titles of the works that it names where it has no words of its own on their subject."""
+    """The question, or the titles of the works that it names where it has no words of its own on their subject; nothing
+    where those are not known."""
     if all(is_weak(word) or _WORKS.fullmatch(word) for word in content_words(question)):
         # The other part of a title says how the study was done.
         subjects = (max(paper.title.split(": "), key=len) for paper in papers if paper.reference in question)
-        return ". ".join(subjects) or question
+        return ". ".join(subjects) or ("" if UNRESOLVED in question else question)
     return question
 
 

@@ -53,7 +53,16 @@ async def test_what_can_not_be_resolved_is_named_in_limitations(settings: Settin
     assert any("12345678 in the question was not resolved" in sentence for sentence in output.limitations)
 
 
-@pytest.mark.parametrize("question", ["PMID: 12345678", "10.5555/nowhere.1?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "PMID: 12345678",
+        "10.5555/nowhere.1?",
+        "What about PMID 99999999?",
+        "Please summarise the findings of PMC9999999 and NCT99999999.",
+        "Who is the author of PMID 99999999?",
+    ],
+)
 async def test_a_question_that_only_names_what_nobody_has_is_answered_with_no_evidence(
     settings: Settings, sandbox: SandboxServer, question: str
 ) -> None:
