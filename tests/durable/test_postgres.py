@@ -10,8 +10,9 @@ from pathlib import Path
 
 import psutil
 import psycopg
+import pytest
 
-from evals.postgres import Postgres
+from evals.postgres import Postgres, patiently
 
 _USER = """
 import sys, time
@@ -32,6 +33,20 @@ def test_each_test_gets_an_empty_database_of_its_own(postgres: Postgres) -> None
         found = connection.execute("SELECT to_regclass('only_here')").fetchone()
     assert first != second
     assert found == (None,)
+
+
+def test_a_start_that_takes_long_is_waited_for() -> None:
+    slow = [AssertionError("not ready"), subprocess.TimeoutExpired("pg_ctl", 10)]
+
+    def start() -> None:
+        if slow:
+            raise slow.pop()
+
+    with pytest.raises(subprocess.TimeoutExpired):
+        patiently(start, patience_s=-1)
+    slow.append(subprocess.TimeoutExpired("pg_ctl", 10))
+    patiently(start)
+    assert slow == []
 
 
 def test_a_server_ends_with_the_last_of_its_users_also_when_they_are_killed(tmp_path: Path, postgres: Postgres) -> None:
