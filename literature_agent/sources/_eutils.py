@@ -64,9 +64,11 @@ def eutils_request(
 ) -> Request:
     """A request to the E-utilities: GET, or POST with a form where the parameters are long or the `ids` many (K011)."""
     length = sum(len(name) + 2 + _encoded_length(value) for name, value in params)
+    # The servers behind ELink have been out of reach for hours while all others answered.
+    part = "elink" if path == "elink.fcgi" else ""
     if length > LONGEST_GET or ids > MOST_IDS_IN_GET:
-        return Request(source, "eutils", path, form=tuple(params), accept=accept, max_age_s=max_age_s)
-    return Request(source, "eutils", path, params=tuple(params), accept=accept, max_age_s=max_age_s)
+        return Request(source, "eutils", path, form=tuple(params), accept=accept, max_age_s=max_age_s, part=part)
+    return Request(source, "eutils", path, params=tuple(params), accept=accept, max_age_s=max_age_s, part=part)
 
 
 def _encoded_length(value: str) -> int:

@@ -81,15 +81,15 @@ class Breaker:
 
 
 class Breakers:
-    """The breakers of all services, by service and address."""
+    """The breakers of all services and of their parts that fail by themselves, by service, address and part."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._breakers: dict[tuple[str, str], Breaker] = {}
+        self._breakers: dict[tuple[str, str, str], Breaker] = {}
 
-    def of(self, service: str, base_url: str) -> Breaker:
+    def of(self, service: str, base_url: str, part: str = "") -> Breaker:
         with self._lock:
-            return self._breakers.setdefault((service, base_url), Breaker())
+            return self._breakers.setdefault((service, base_url, part), Breaker())
 
 
 BREAKERS_OF_THIS_PROCESS = Breakers()

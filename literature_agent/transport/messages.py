@@ -43,6 +43,8 @@ class Request:
     accept: str = "*/*"
     max_age_s: float | None = None
     """Age up to which a stored answer will do, seconds; None: as the settings say; 0: asked anew, and not stored."""
+    part: str = ""
+    """Name of a part of the service that is known to fail by itself: the breaker counts its failures apart."""
 
 
 @dataclass(frozen=True)

@@ -135,10 +135,7 @@ class Transport:
             self._shared_gates = {
                 name: SharedGate(host.row, host.jobs, store, self._clock) for name, host in self._hosts.items()
             }
-        known = breakers or BREAKERS_OF_THIS_PROCESS
-        self._breakers: dict[ServiceName, Breaker] = {}
-        if settings.breaker == "on":
-            self._breakers = {name: known.of(name, host.base_url) for name, host in self._hosts.items()}
+        self._breakers = (breakers or BREAKERS_OF_THIS_PROCESS) if settings.breaker == "on" else None
         self._cache = answer_cache(settings, self._clock)
         self._sandboxes = sandboxes or SANDBOXES_OF_THIS_PROCESS
         self._kept: dict[str, Any] = {}
@@ -373,7 +370,7 @@ class Transport:
                 received_at = self.now()
                 if answer.status == 429 or answer.status not in TRANSIENT:
                     was_answered = True
-                    if (breaker := self._breakers.get(request.service)) is not None:
+                    if (breaker := self._breaker(request)) is not None:
                         breaker.answered()
                 return answer, Received(read(self._judged(request, answer)), received_at)
             except TransientAnswer as fault:
@@ -382,7 +379,7 @@ class Transport:
                     asked = fault.retry_after or 1.0
                     await self._rest(request.service, min(asked, self.settings.retry_max_wait_s))
                 elif is_trial and not was_answered:
-                    self._count_failure(request.service, fault)
+                    self._count_failure(request, fault)
                     self._admit(request)
                 raise
 
@@ -395,30 +392,36 @@ class Transport:
         )
         if isinstance(outcome, GaveUp):
             if not was_answered:
-                self._count_failure(request.service, outcome.fault)
+                self._count_failure(request, outcome.fault)
             self._gave_up(request, outcome)
         return outcome
 
     # Breaker
 
+    def _breaker(self, request: Request) -> Breaker | None:
+        if self._breakers is None:
+            return None
+        return self._breakers.of(request.service, self._hosts[request.service].base_url, request.part)
+
     def _admit(self, request: Request) -> bool:
         """Whether this attempt is a trial of a service that was left alone. Raises the error of one that still is."""
-        if (breaker := self._breakers.get(request.service)) is None:
+        if (breaker := self._breaker(request)) is None:
             return False
         try:
             return breaker.admit(self._clock.monotonic())
         except LeftAlone as state:
             seconds = f"{max(1, math.ceil(round(state.seconds, 3)))} s"
+            who = ", ".join(filter(None, (self._hosts[request.service].name, request.part)))
             raise source_error(
                 request.source,
                 "unreachable",
-                f"{self._hosts[request.service].name} failed {state.failures} times in a row (last: {state.fault}) and "
-                f"is not asked for another {seconds}.",
+                f"{who} failed {state.failures} times in a row (last: {state.fault}) and is not asked for another "
+                f"{seconds}.",
                 recovery=f"Ask another source, or this one again in {seconds}.",
             ) from None
 
-    def _count_failure(self, service: ServiceName, fault: Exception) -> None:
-        if (breaker := self._breakers.get(service)) is not None:
+    def _count_failure(self, request: Request, fault: Exception) -> None:
+        if (breaker := self._breaker(request)) is not None:
             breaker.failed(self._clock.monotonic(), self._secrets.hide(str(fault)))
 
     # Judging
@@ -567,7 +570,7 @@ class Transport:
         except TimeoutError:
             failure = failed("timeout", f"{host} did not answer {request.path} in full before the deadline.")
             if self._clock.monotonic() - began >= HANGING_S:
-                self._count_failure(request.service, failure)
+                self._count_failure(request, failure)
         except TooLarge:
             failure = failed(
                 "invalid_response",

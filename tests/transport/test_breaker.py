@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from literature_agent.errors import SourceError, source_error
+from literature_agent.sources.pubmed.elink import links_request
 from literature_agent.transport import Answer, Breakers, Request, TransientAnswer, Transport
 from literature_agent.transport.breaker import (
     BREAKERS_OF_THIS_PROCESS,
@@ -337,6 +338,20 @@ async def test_other_services_and_other_addresses_are_asked_as_before(
         assert "in a row" not in (await fails(transport, Request("europepmc", "europepmc", "search"))).message
     async with open_transport(url=well.server.url, pace="off", breakers=known) as another:
         assert await another.send(ask, body) == b"answer"
+
+
+async def test_a_part_that_fails_by_itself_does_not_cost_the_rest_of_its_service(
+    ask: Request, serve: Callable[..., Loopback], open_transport: Callable[..., Transport]
+) -> None:
+    server = serve(lambda handler: handler.answer(503 if "elink" in handler.path else 200, b"answer"))
+    part = links_request("90000101", "similar")
+    async with open_transport(url=server.url, retry_attempts=1, pace="off") as transport:
+        for _ in range(FAILURES):
+            await fails(transport, part)
+        assert ", elink failed 3 times in a row" in (await fails(transport, part)).message
+        assert await transport.send(ask, body) == b"answer"
+        assert ", elink failed 3 times in a row" in (await fails(transport, part)).message
+    assert len(server.requests) == FAILURES + 1
 
 
 async def test_all_clients_of_this_process_know_of_it(

@@ -49,7 +49,8 @@ def listing_request(kind: CitationKind, source: str, epmc_id: str, page: int = 1
     """`GET /{source}/{id}/citations` or `/references`, one page."""
     path = f"{quote(source, safe='')}/{quote(epmc_id, safe='')}/{kind}"
     params = (("page", str(page)), ("pageSize", str(PAGE)), ("format", "json"))
-    return Request(NAME, "europepmc", path, params=params, accept="application/json", max_age_s=A_DAY)
+    # `/references` has been in maintenance by itself.
+    return Request(NAME, "europepmc", path, params=params, accept="application/json", max_age_s=A_DAY, part=kind)
 
 
 def parse_listing(body: bytes, kind: CitationKind) -> Listing:
