@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 import uuid
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from datetime import datetime
-from decimal import Decimal
 from functools import cached_property
 from typing import Any, Self, TypeVar, Unpack
 
-from pydantic import ValidationError
 from pydantic_ai import (
     Agent,
     CancellationToken,
@@ -21,16 +19,11 @@ from pydantic_ai import (
     RunContext,
     Tool,
     ToolFailed,
-    ToolOutput,
     ToolReturn,
 )
 from pydantic_ai.exceptions import (
     AgentRunError,
-    IncompleteToolCall,
-    ModelHTTPError,
     RunCancelled,
-    RunTimedOut,
-    UsageLimitExceeded,
     UserError,
 )
 from pydantic_ai.messages import ModelResponse, ToolCallPart
@@ -39,14 +32,15 @@ from pydantic_ai.usage import RunUsage as ModelUsage
 from pydantic_ai.usage import UsageLimits
 
 from literature_agent.agents.account import ACCOUNTS_OF_THIS_PROCESS, Purse
+from literature_agent.agents.agent import build_agent
 from literature_agent.agents.answer import write_answer
 from literature_agent.agents.briefing import brief
 from literature_agent.agents.capability import LiteratureCapability
 from literature_agent.agents.compose import compose
-from literature_agent.agents.conduct import OUTPUT_TOOL, Conduct, used_up
 from literature_agent.agents.door import open_door
 from literature_agent.agents.durability import Durability
 from literature_agent.agents.durable_child import answer_durable_parent, is_durable
+from literature_agent.agents.ending import ended_by, usage_limits
 from literature_agent.agents.models import EXTRACTIVE, model_name, provided, resolve_model
 from literature_agent.agents.papers import papers_of, searches_of
 from literature_agent.agents.recording import (
@@ -57,19 +51,16 @@ from literature_agent.agents.recording import (
     recorded_ending,
     recorded_run,
     scrubbed,
-    without_keys,
 )
 from literature_agent.agents.relay import relayed
+from literature_agent.agents.request import read_request
 from literature_agent.agents.run import Ending, Run
 from literature_agent.agents.schemas import flat_tool
 from literature_agent.agents.sync import run_until_interrupted, takes_what
-from literature_agent.agents.toolset import TOOL_RETRIES, build_toolset
 from literature_agent.custody import Custody, Direct, Event, Observer
-from literature_agent.errors import ConfigurationError, InvalidInputError, counted, expect, in_words, told
-from literature_agent.integrity import repair_message, review
+from literature_agent.errors import ConfigurationError, InvalidInputError, expect, told
 from literature_agent.ledger import Ledger
 from literature_agent.outputs import (
-    MAX_QUESTION_CHARACTERS,
     AggregationDraft,
     AggregationRequest,
     Budget,
@@ -80,13 +71,11 @@ from literature_agent.prompts import load_prompt
 from literature_agent.registry import ArtifactRegistry, find_references
 from literature_agent.settings import Settings, load_settings
 from literature_agent.sources import Source, select_sources
-from literature_agent.sources._text import date_bounds, parse_partial_date, quoted
+from literature_agent.sources._text import quoted
 from literature_agent.transport import Player, Recorder, Recording, Transport
 from literature_agent.transport.spans import tracer
 from literature_agent.views import SMALLEST_OUTPUT, view_output
 
-# Beyond the repair rounds of the checks, arguments that can't be parsed get this many more attempts.
-PARSE_ATTEMPTS = 2
 # A child leaves its parent time to use the answer.
 _SHARE_OF_PARENTS_TIME = 0.8
 
@@ -145,7 +134,7 @@ class LiteratureAggregator:
     @cached_property
     def agent(self) -> Agent[Run, AggregationDraft]:
         """The agent behind every run, for those who want to look at it; it holds none."""
-        return _build_agent(self.sources, self.settings)
+        return build_agent(self.sources, self.settings)
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -431,12 +420,12 @@ class LiteratureAggregator:
             names = tuple(source.name for source in sources)
             known, agent = self._durable_agents.get(names, (None, None))
             if agent is None or known is not model:
-                agent = _build_agent(sources, self.settings, model=provided(model), durability=durability)
+                agent = build_agent(sources, self.settings, model=provided(model), durability=durability)
                 self._durable_agents[names] = model, agent
             return agent
         if tuple(sources) == self.sources:
             return self.agent
-        return _build_agent(sources, self.settings)
+        return build_agent(sources, self.settings)
 
     def _durable_here(self) -> tuple[Durability | None, str]:
         """The engine that carries the run which begins here, if any, and the run's id."""
@@ -501,30 +490,13 @@ class LiteratureAggregator:
                     deps=run,
                     model=model if durability is None else None,
                     usage=usage,
-                    usage_limits=_limits(budget),
+                    usage_limits=usage_limits(budget),
                     timeout=_timeout(transport, started, resumable=durability is not None),
                     cancellation_token=token,
                 )
                 draft = result.output
-        except RunTimedOut:
-            ending = Ending("deadline", "The deadline was reached before the model had finished.")
-        except RunCancelled:
-            ending = Ending("cancelled", "The run was cancelled before the model had finished.")
-        except UsageLimitExceeded:
-            spent = used_up(budget, usage) or "The budget was used up."
-            ending = Ending("budget", spent)
-        except IncompleteToolCall:
-            ending = Ending("model", "The model did not finish: its output was cut by its output limit.")
-        except ModelHTTPError as refused:
-            # The body of a provider's answer may repeat the key that was sent.
-            ending = Ending("model", f"The model did not finish: its provider answered {refused.status_code}.")
         except (AgentRunError, UserError) as broken:
-            said = without_keys(_first_sentence(broken.message), run.settings)
-            if said.startswith("Exceeded maximum output retries"):
-                said = "it submitted no answer that could be read, also when asked again."
-            elif tool := re.match(r"Tool ('.{1,64}?') exceeded max retries", said):
-                said = f"it called {tool[1]}, which it was told it can't, again and again."
-            ending = Ending("model", f"The model did not finish: {said}")
+            ending = ended_by(broken, budget, usage, run.settings)
         except asyncio.CancelledError:
             # The caller keeps the registry: what has come of the calls under way is held there.
             custody.cut_short("cancelled")
@@ -585,43 +557,6 @@ async def _until_cancelled(work: Coroutine[Any, Any, T], token: CancellationToke
     return task.result()
 
 
-def read_request(question: str | AggregationRequest, limits: Mapping[str, Any]) -> AggregationRequest:
-    """The request that a question and its limits make.
-
-    Raises:
-        InvalidInputError: in one sentence, what was wrong and what to do.
-    """
-    if isinstance(question, AggregationRequest):
-        asked = question.model_dump()
-    else:
-        expect("question", question, str, "text or AggregationRequest")
-        asked = {"question": question}
-    if isinstance(question, AggregationRequest) and not limits:
-        request = question
-    else:
-        unknown = sorted(set(limits) - set(AggregationRequest.model_fields))
-        if unknown:
-            raise InvalidInputError(f"Unknown option {unknown[0]!r}: use {', '.join(AggregationRequest.model_fields)}.")
-        try:
-            request = AggregationRequest(**{**asked, **_given(limits)})
-        except ValidationError as refused:
-            first = refused.errors(include_url=False)[0]
-            name, value = ".".join(str(part) for part in first["loc"]), repr(first["input"])
-            raise InvalidInputError(f"{name}={value[:80]}: {in_words(first['msg'])}.") from None
-    date_bounds(request.date_from, request.date_to, source="request")
-    if request.since_entry_date is not None:
-        parse_partial_date(request.since_entry_date, name="since_entry_date", source="request")
-    text = request.question.strip()
-    if not any(character.isalnum() for character in text):
-        raise InvalidInputError("The question is empty.", recovery="Ask a question in words.")
-    if len(text) > MAX_QUESTION_CHARACTERS:
-        raise InvalidInputError(
-            f"The question has {len(text):,} characters; at most {MAX_QUESTION_CHARACTERS:,} are read.",
-            recovery="Shorten it; pass searches with `searches=`.",
-        )
-    return request
-
-
 def _expect_function(name: str, value: object) -> None:
     if value is not None and not callable(value):
         expect(name, value, (), "function")
@@ -645,10 +580,6 @@ def _held_by(registry: ArtifactRegistry | RegistryOf | None, ctx: RunContext[Any
     return held
 
 
-def _given(limits: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in limits.items() if value is not None}
-
-
 def _timeout(transport: Transport, started: datetime, *, resumable: bool) -> float | None:
     """Seconds after its beginning at which the model's loop ends.
 
@@ -661,56 +592,6 @@ def _timeout(transport: Transport, started: datetime, *, resumable: bool) -> flo
     return left + max(0.0, (transport.now() - started).total_seconds())
 
 
-def _build_agent(
-    sources: Sequence[Source],
-    settings: Settings,
-    *,
-    model: Model | None = None,
-    durability: Durability | None = None,
-) -> Agent[Run, AggregationDraft]:
-    agent = Agent(
-        model,
-        name="literature_aggregator",
-        deps_type=Run,
-        output_type=ToolOutput(
-            AggregationDraft,
-            name=OUTPUT_TOOL,
-            description="Submit the whole answer, once, when the research is done",
-            max_retries=settings.repair_rounds + PARSE_ATTEMPTS,
-        ),
-        instructions=instructions(sources),
-        toolsets=[build_toolset(sources)],
-        retries={"tools": TOOL_RETRIES},
-        capabilities=[Conduct()] if durability is None else [Conduct(), *durability.capabilities()],
-    )
-    agent.output_validator(_check_draft)
-    return agent
-
-
-def instructions(sources: Sequence[Source]) -> str:
-    """The fixed instructions: the aggregator's prompt and one guide per source. Constant within a run."""
-    guides = dict.fromkeys(source.guide for source in sources)
-    return "\n\n".join([load_prompt("literature_aggregator"), *(load_prompt(f"sources/{guide}") for guide in guides)])
-
-
-async def _check_draft(ctx: RunContext[Run], draft: AggregationDraft) -> AggregationDraft:
-    """Send back for repair what the checks refuse, at most `repair_rounds` times; after that, code cuts."""
-    run = ctx.deps
-    run.last_draft = draft
-    if run.repair_rounds >= run.settings.repair_rounds:
-        return draft
-    problems = review(draft, run.desk())
-    points = [repair_message(problems)] if problems else []
-    if run.ending is None and not run.ledger.search_log():
-        tool = run.custody.sources[0].search_tool
-        points.insert(0, f"- No search was made yet: search first with `{tool}`, then answer.")
-    if points:
-        run.repair_rounds += 1
-        run.tell(Event(kind="repair_asked", text=f"{counted(len(problems), 'point')} to mend", run_id=run.run_id))
-        raise ModelRetry("\n".join([load_prompt("repair"), *points]))
-    return draft
-
-
 def _model_of(ctx: RunContext[Any]) -> Model:
     if isinstance(ctx.model, Model):
         return ctx.model
@@ -721,23 +602,3 @@ def _calls_of_turn(ctx: RunContext[Any]) -> list[ToolCallPart]:
     """The tool calls of the reply that is being carried out."""
     reply = next((message for message in reversed(ctx.messages) if isinstance(message, ModelResponse)), None)
     return [] if reply is None else list(reply.tool_calls)
-
-
-class _Limits(UsageLimits):
-    """Limits whose answer says in its `limitations`, instead of a warning, that a price was not known."""
-
-    def check_cost(self, usage: ModelUsage, *, warn_if_cost_unavailable: bool = False) -> None:
-        super().check_cost(usage, warn_if_cost_unavailable=False)
-
-
-def _limits(budget: Budget) -> UsageLimits:
-    return _Limits(
-        request_limit=budget.max_requests,
-        total_tokens_limit=budget.max_tokens,
-        cost_limit=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),
-    )
-
-
-def _first_sentence(message: str) -> str:
-    folded = " ".join(message.split())
-    return folded[:300]

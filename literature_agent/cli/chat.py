@@ -191,12 +191,12 @@ class _Talk:
     # Asking
 
     def _new(self, question: str) -> int:
-        from literature_agent.agents.aggregator import read_request
+        from literature_agent.agents.request import read_request
 
         return self._run([read_request(question, {"sources": self.sources})])
 
     def _narrow(self, rest: str) -> int:
-        from literature_agent.agents.aggregator import read_request
+        from literature_agent.agents.request import read_request
 
         now = self._now()
         name, _, value = rest.partition(" ")
@@ -220,7 +220,7 @@ class _Talk:
         return self._run(self.requests[:-1])
 
     def _with_limit(self, now: AggregationRequest, name: str, value: str) -> AggregationRequest:
-        from literature_agent.agents.aggregator import read_request
+        from literature_agent.agents.request import read_request
 
         if name not in _LIMITS or not value:
             raise InvalidInputError(

@@ -54,7 +54,7 @@ def run_durably(
 ) -> LiteratureAggregationOutput:
     """What `run --durable` does: say the run's id, and carry it out so that `resume` can go on with it."""
     require_durable()
-    from literature_agent.agents.aggregator import read_request
+    from literature_agent.agents.request import read_request
     from literature_agent.durable.engine import version_for
     from literature_agent.durable.single import answer_durably
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
-from literature_agent.agents.aggregator import read_request
+from literature_agent.agents.request import read_request
 from literature_agent.errors import ConfigurationError, InvalidInputError, in_words, reason_of
 from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.render import one_line, spreadsheet_cell

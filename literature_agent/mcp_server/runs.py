@@ -19,7 +19,8 @@ from datetime import datetime
 
 from pydantic_ai import CancellationToken
 
-from literature_agent.agents.aggregator import LiteratureAggregator, read_request
+from literature_agent.agents.aggregator import LiteratureAggregator
+from literature_agent.agents.request import read_request
 from literature_agent.custody import Event
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, SourceError, reason_of
 from literature_agent.mcp_server.policy import Consumer

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from pydantic_ai import Agent, CancellationToken
-from pydantic_ai.exceptions import FallbackExceptionGroup, ModelHTTPError
+from pydantic_ai.exceptions import FallbackExceptionGroup, ModelHTTPError, UnexpectedModelBehavior
 from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
@@ -594,6 +594,15 @@ async def test_a_model_that_submits_nothing_readable_is_told_in_plain_words(sett
     assert output.limitations[0] == (
         "The model did not finish: it submitted no answer that could be read, also when asked again."
     )
+
+
+async def test_no_part_of_a_key_is_told_where_a_long_message_of_a_provider_is_cut(settings: Settings) -> None:
+    def fails(_: Seen) -> Calls:
+        raise UnexpectedModelBehavior(f"{'no ' * 97}sk-proj-0123456789abcdef is refused")
+
+    output = await run(scripted_model(fails), settings)
+    assert output.limitations[0].startswith("The model did not finish: no no no")
+    assert "sk-" not in output.model_dump_json()
 
 
 async def test_half_a_character_in_a_query_ends_no_run(settings: Settings) -> None:

@@ -17,7 +17,7 @@ from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 from pydantic_ai.tools import ToolDefinition
 
 from literature_agent import LiteratureAggregator, Settings
-from literature_agent.agents.aggregator import instructions
+from literature_agent.agents.agent import instructions
 from literature_agent.sources import select_sources
 from literature_agent.testing import scripted_model, submit
 
