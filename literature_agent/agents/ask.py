@@ -11,7 +11,7 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.models import Model
 
-from literature_agent.agents.answer import dropped_quotes
+from literature_agent.agents.limitations import dropped_quotes
 from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
 from literature_agent.agents.rank import Wording
 from literature_agent.artifacts import Quote, Record, TextSection
