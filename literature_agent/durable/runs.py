@@ -228,7 +228,7 @@ class DurableRuns:
         if self.trouble is not None:
             raise self.trouble
 
-    def drain(self, grace_s: float = 30.0) -> bool:
+    def drain(self, grace_s: float) -> bool:
         """Begin no further step, and wait until those on their way are recorded. Not to be called in an event loop.
 
         The runs stay unfinished in the database, for another worker or for `resume`. False if steps were still on their

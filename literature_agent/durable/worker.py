@@ -105,14 +105,14 @@ class Crew:
             self._say(f"Worker {worker.pid} {how}; another takes its place.")
             self.workers[place] = self._start()
 
-    def stop(self, grace_s: float = GRACE_S) -> None:
+    def stop(self) -> None:
         """Let every worker finish its steps and end."""
         for worker in self.workers:
             if worker.stdin is not None:
                 worker.stdin.close()
         for worker in self.workers:
             try:
-                worker.wait(timeout=grace_s + 15)
+                worker.wait(timeout=GRACE_S + 15)
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()

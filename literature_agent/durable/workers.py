@@ -142,14 +142,14 @@ def create_tables(engine: sa.Engine) -> None:
         _TABLES.create_all(engine)
 
 
-def is_alive(engine: sa.Engine, executor_id: str | None, lease_s: float = LEASE_S) -> bool:
+def is_alive(engine: sa.Engine, executor_id: str | None) -> bool:
     """Whether the process of that name has beaten lately."""
     create_tables(engine)
     with engine.begin() as connection:
         beat = connection.execute(
             sa.select(_WORKERS.c.beat_at).where(_WORKERS.c.executor_id == executor_id)
         ).scalar_one_or_none()
-        return beat is not None and beat >= _now(connection) - lease_s and not _ended_here(executor_id or "")
+        return beat is not None and beat >= _now(connection) - LEASE_S and not _ended_here(executor_id or "")
 
 
 def forget(engine: sa.Engine, executor_ids: Sequence[str]) -> None:

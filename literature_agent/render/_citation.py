@@ -69,8 +69,8 @@ class Pages:
     first: str = ""
     last: str = ""
 
-    def joined(self, dash: str = "-") -> str:
-        return f"{self.first}{dash}{self.last}" if self.last else self.first
+    def joined(self) -> str:
+        return f"{self.first}-{self.last}" if self.last else self.first
 
 
 @dataclass(frozen=True)

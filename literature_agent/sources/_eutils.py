@@ -59,7 +59,6 @@ def eutils_request(
     params: Sequence[tuple[str, str]],
     *,
     ids: int = 0,
-    accept: str = "*/*",
     max_age_s: float | None = None,
 ) -> Request:
     """A request to the E-utilities: GET, or POST with a form where the parameters are long or the `ids` many (K011)."""
@@ -67,8 +66,8 @@ def eutils_request(
     # The servers behind ELink have been out of reach for hours while all others answered.
     part = "elink" if path == "elink.fcgi" else ""
     if length > LONGEST_GET or ids > MOST_IDS_IN_GET:
-        return Request(source, "eutils", path, form=tuple(params), accept=accept, max_age_s=max_age_s, part=part)
-    return Request(source, "eutils", path, params=tuple(params), accept=accept, max_age_s=max_age_s, part=part)
+        return Request(source, "eutils", path, form=tuple(params), max_age_s=max_age_s, part=part)
+    return Request(source, "eutils", path, params=tuple(params), max_age_s=max_age_s, part=part)
 
 
 def _encoded_length(value: str) -> int:

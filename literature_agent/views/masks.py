@@ -66,6 +66,6 @@ def mask(stored: str, lookup: Lookup | None = None) -> Iterator[MaskedPiece]:
         yield MaskedPiece(stored[at:], at, len(stored), False)
 
 
-def masked(text: str, lookup: Lookup | None = None) -> str:
+def masked(text: str) -> str:
     """`text` of a paper on one line as a model may see it."""
-    return "".join(piece.text for piece in mask(text, lookup))
+    return "".join(piece.text for piece in mask(text))

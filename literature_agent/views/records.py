@@ -100,13 +100,12 @@ def view_full_text(
     missing: Sequence[str] = (),
     tables: Sequence[str] = (),
     lookup: Lookup | None = None,
-    limit: int = MOST_READ_CHARACTERS,
 ) -> View:
     """A full text as a model sees it: the outline (a short one whole), or the sections whose `id()` is in `chosen`, and
     tables by label.
 
-    Sections come whole and in document order until `limit` is reached; the one in which it ends is cut, and what is
-    left out is named.
+    Sections come whole and in document order until `MOST_READ_CHARACTERS` is reached; the one in which it ends is cut,
+    and what is left out is named.
     """
     page = Page(lookup)
     page.references.append(reference)
@@ -119,7 +118,7 @@ def view_full_text(
         return page.view()
     artifact = full.artifact
     parts = _parts(full)
-    is_short = sum(len(stored.text) for stored, _ in parts) <= min(limit, SHORT_FULL_TEXT)
+    is_short = sum(len(stored.text) for stored, _ in parts) <= SHORT_FULL_TEXT
     if chosen is None and not tables and not is_short:
         page.line(f"Full text of {reference} | {full.characters_total:,} characters | outline; ask by heading")
         page.line(FENCE_OPEN)
@@ -138,7 +137,7 @@ def view_full_text(
     for name in missing:
         page.line(f"There is no section {name!r}; ask without sections for the outline.")
     page.line(FENCE_OPEN)
-    left, left_out = limit, []
+    left, left_out = MOST_READ_CHARACTERS, []
     for stored in wanted:
         if left <= 0:
             left_out.append(stored.section)

@@ -221,18 +221,16 @@ def test_a_bare_article_and_front_matter_alone_are_read() -> None:
 def test_the_article_is_chosen_by_its_id_not_by_its_place() -> None:
     """Never another paper's text under the asked id."""
     found = parse_jats((PAYLOADS / "two-articles.xml").read_bytes(), "pmc")
-    second = choose(found.articles, pmcid="PMC90000321")
+    second = choose(found.articles, "PMC90000321")
     assert second is not None
     assert second.sections[0].text == "Text of the second."
-    assert choose(found.articles, pmcid="PMC90000322") is None
-    assert choose(found.articles, doi="10.5555/first") is found.articles[0]
-    assert choose(found.articles, pmcid="PMC90000322", doi="10.5555/first") is None
+    assert choose(found.articles, "PMC90000322") is None
     assert found.unavailable == {"PMC90000399": "The following PMCID is not available: 90000399"}
 
 
 def test_a_sole_article_that_states_no_id_asked_is_taken() -> None:
     alone = parse_jats(b"<article><front/><body><p>x</p></body></article>", "pmc").articles
-    assert choose(alone, pmcid="PMC90000301") is alone[0]
+    assert choose(alone, "PMC90000301") is alone[0]
 
 
 @pytest.mark.parametrize("name", ["not-available.xml", "not-available-old.xml"])

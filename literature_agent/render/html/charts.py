@@ -63,7 +63,7 @@ def _bars(title: str, years: Sequence[int], kinds: Sequence[str], counts: Mappin
     for value in range(0, highest + 1, step):
         y = base - plot * value / highest
         parts.append(_rule(left, y, width - 6))
-        parts.append(_faint(str(value), left - 8, y, text_anchor="end"))
+        parts.append(_faint(str(value), left - 8, y))
     for place, year in enumerate(years):
         x, y = left + pitch * place + (pitch - bar) / 2, float(base)
         for series, kind in enumerate(kinds):
@@ -189,7 +189,5 @@ def _rule(x1: float, y: float, x2: float) -> str:
     return element("line", x1=x1, x2=x2, y1=y, y2=y, stroke=LINE, stroke_opacity=0.4, class_="grid")
 
 
-def _faint(words: str, x: float, y: float, *, text_anchor: str) -> str:
-    return text(
-        words, x, y, text_anchor=text_anchor, dominant_baseline="central", fill=FAINT, font_size=12, class_="faint"
-    )
+def _faint(words: str, x: float, y: float) -> str:
+    return text(words, x, y, text_anchor="end", dominant_baseline="central", fill=FAINT, font_size=12, class_="faint")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -168,22 +168,14 @@ def parse_jats(body: bytes, source: str) -> JatsSet:
     return JatsSet(tuple(JatsArticle(node) for node in articles), unavailable)
 
 
-def choose(
-    articles: Iterable[JatsArticle], *, pmcid: str | None = None, pmid: str | None = None, doi: str | None = None
-) -> JatsArticle | None:
-    """The article asked for, by the identifiers it states, never by its place; None if it is not there.
+def choose(articles: Sequence[JatsArticle], pmcid: str) -> JatsArticle | None:
+    """The article of that PMCID, by the one it states, never by its place; None if it is not there.
 
-    A sole article that states none of the identifiers asked is taken: its address was that of the one asked.
+    A sole article that states none is taken: its address was that of the one asked.
     """
-    asked = {name: value for name, value in (("pmcid", pmcid), ("pmid", pmid), ("doi", doi)) if value}
-    listed = tuple(articles)
-    for name, value in asked.items():
-        for article in listed:
-            if article.ids.get(name) == value and article.ids.get("pmcid") in (None, pmcid or article.ids.get("pmcid")):
-                return article
-    if len(listed) == 1 and not (asked.keys() & listed[0].ids.keys()):
-        return listed[0]
-    return None
+    if len(articles) == 1 and "pmcid" not in articles[0].ids:
+        return articles[0]
+    return next((article for article in articles if article.ids.get("pmcid") == pmcid), None)
 
 
 def children_of(element: etree._Element, *names: str) -> Iterator[etree._Element]:

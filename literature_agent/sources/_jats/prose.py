@@ -117,7 +117,7 @@ class Writer:
         elif tag == "xref":
             self._cross_reference(node, raised=raised)
         elif tag == "sup":
-            self._parts.append(superscript(self._inner(node, raised=True)))
+            self._parts.append(superscript(self._inner(node)))
         elif tag in ("math", "tex-math"):
             self._parts.append(formula_text(node))
         elif tag == "alternatives":
@@ -144,14 +144,14 @@ class Writer:
 
     # --- elements of their own shape
 
-    def _inner(self, node: etree._Element, *, raised: bool) -> str:
+    def _inner(self, node: etree._Element) -> str:
         writer = Writer(self._skip)
-        writer.inside(node, raised=raised)
+        writer.inside(node, raised=True)
         return "".join(writer._parts) if not writer.blocks else writer.line()
 
     def _cross_reference(self, node: etree._Element, *, raised: bool) -> None:
         if raised and node.get("ref-type") == "bibr":
-            self._parts.append(superscript(self._inner(node, raised=True)))
+            self._parts.append(superscript(self._inner(node)))
         else:
             self.inside(node, raised=raised)
 

@@ -91,10 +91,10 @@ class PMCClient:
         """
         request = articles_request([pmcid])
         found, at, _ = await self.transport.receive(
-            request, read_articles, keep=lambda found: choose(found.articles, pmcid=pmcid) is not None
+            request, read_articles, keep=lambda found: choose(found.articles, pmcid) is not None
         )
         origin = Provenance(source=NAME, request=describe(request), retrieved_at=at)
-        article = choose(found.articles, pmcid=pmcid)
+        article = choose(found.articles, pmcid)
         if article is None:
             if found.articles and pmcid not in found.unavailable:
                 raise source_error(NAME, "invalid_response", f"PMC answered with another article than {pmcid}.")
