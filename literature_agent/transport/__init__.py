@@ -14,7 +14,8 @@ from literature_agent.transport.messages import (
     describe,
 )
 from literature_agent.transport.pace import Pace, limiter_for
-from literature_agent.transport.recording import Player, Recorder, Recording
+from literature_agent.transport.recording import Recorder
+from literature_agent.transport.replaying import Player, Recording
 from literature_agent.transport.room import Transport
 from literature_agent.transport.sandboxes import SANDBOX_HEADER, Sandboxes
 from literature_agent.transport.stores import MemoryPaceStore, PaceStore

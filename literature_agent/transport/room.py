@@ -38,16 +38,14 @@ from literature_agent.transport.messages import (
 from literature_agent.transport.pace import Pace, Turn
 from literature_agent.transport.recording import (
     OpenEntry,
-    Player,
     Recorder,
-    Recording,
     Scrub,
     key_of_request,
     line_of_request,
-    offline,
     recorded,
 )
 from literature_agent.transport.redirects import MOST_REDIRECTS, REDIRECTS, Step, followed
+from literature_agent.transport.replaying import Player, Recording, offline
 from literature_agent.transport.retry import TRANSIENT, GaveUp, retry_after, with_retries
 from literature_agent.transport.sandboxes import SANDBOXES_OF_THIS_PROCESS, Sandboxes
 from literature_agent.transport.secrets import Secrets
