@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from literature_agent.agents.sync import run_in_own_loop, run_until_interrupted, takes_what
-from literature_agent.errors import InvalidInputError, expect, expect_texts
+from literature_agent.errors import expect, expect_texts, refused
 from literature_agent.outputs import AggregationRequest, Budget, GivenSearch, LiteratureAggregationOutput
 from literature_agent.results import FetchResult, FullText, SearchResult
 from literature_agent.settings import Settings, load_settings
@@ -169,9 +169,9 @@ async def _search_all(
     for name, value in filters.items():
         if name not in known or name == "cursor_mark":
             has = "no pages" if name in ("page", "cursor_mark") else f"no filter {name!r}"
-            raise InvalidInputError(
+            raise refused(
+                ALL,
                 f"A search of all sources has {has} (given: {_as_given(value)!r}).",
-                reason=f"{ALL}_invalid_input",
                 recovery="Search one source by itself.",
             )
     plan = plan_all(sources_of_all(settings), filters)
@@ -293,9 +293,9 @@ def _filters(source: Source, given: dict[str, Any]) -> dict[str, Any]:
     wanted = {name: value for name, value in given.items() if not _is_blank(value)}
     for name, value in wanted.items():
         if name not in source.filters:
-            raise InvalidInputError(
+            raise refused(
+                source.name,
                 f"{source.label} has no filter {name!r} (given: {_as_given(value)!r}).",
-                reason=f"{source.name}_invalid_input",
                 recovery=f"Use one of: {', '.join(sorted(source.filters))}.",
             )
     return wanted

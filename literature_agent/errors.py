@@ -116,10 +116,16 @@ def source_error(source: str, kind: ErrorKind, message: str, *, recovery: str | 
 
     `invalid_input` gives an `InvalidInputError`.
     """
-    reason, hint = f"{source}_{kind}", _RECOVERY[kind] if recovery is None else recovery
     if kind == "invalid_input":
-        return InvalidInputError(message, reason=reason, recovery=hint)
-    return SourceError(message, reason=reason, retryable=_RETRYABLE[kind], recovery=hint)
+        return refused(source, message, recovery)
+    hint = _RECOVERY[kind] if recovery is None else recovery
+    return SourceError(message, reason=f"{source}_{kind}", retryable=_RETRYABLE[kind], recovery=hint)
+
+
+def refused(source: str, message: str, recovery: str | None = None) -> InvalidInputError:
+    """The error of a value that is refused for `source`, or by it: reason `<source>_invalid_input`."""
+    hint = _RECOVERY["invalid_input"] if recovery is None else recovery
+    return InvalidInputError(message, reason=f"{source}_invalid_input", recovery=hint)
 
 
 class Said(Protocol):

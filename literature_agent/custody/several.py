@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from literature_agent.artifacts import CitationArtifact
 from literature_agent.custody.calls import Call, Shown, request_limits, search_key
 from literature_agent.custody.events import Event
-from literature_agent.errors import InvalidInputError, counted
+from literature_agent.errors import InvalidInputError, counted, refused
 from literature_agent.federation import (
     ConvertedId,
     SourceAnswer,
@@ -117,7 +117,7 @@ def _all_refused(answers: Sequence[SourceAnswer]) -> bool:
 
 def _joint_refusal(answers: Sequence[SourceAnswer]) -> InvalidInputError:
     said = dict.fromkeys(answer.result.error.message for answer in answers if answer.result.error is not None)
-    return InvalidInputError(" ".join(said), reason=f"{ALL}_invalid_input")
+    return refused(ALL, " ".join(said))
 
 
 async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Call) -> Shown:

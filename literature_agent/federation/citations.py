@@ -15,7 +15,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from literature_agent.artifacts import Artifact, CitationArtifact
-from literature_agent.errors import InvalidInputError, SourceError
+from literature_agent.errors import SourceError, refused
 from literature_agent.federation.citation_text import Citation, read_citation
 from literature_agent.federation.related import named_in
 from literature_agent.ids import normalise_doi, normalise_pmcid, normalise_pmid, strip_doi_version
@@ -53,9 +53,9 @@ async def match_citations(
         InvalidInputError: too many citations.
     """
     if len(citations) > MOST_CITATIONS:
-        raise InvalidInputError(
+        raise refused(
+            "pubmed",
             f"{len(citations):,} citations are too many: check at most {MOST_CITATIONS} at once.",
-            reason="pubmed_invalid_input",
         )
     read = [read_citation(one) if isinstance(one, str) else _normalised(one) for one in citations]
     on = SOURCES if sources is None else sources

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from literature_agent.artifacts import Artifact, EuropePMCArticle, Provenance
-from literature_agent.errors import InvalidInputError, SourceError, source_error
+from literature_agent.errors import SourceError, refused, source_error
 from literature_agent.federation.ids import Ids, ids_of, ids_of_records
 from literature_agent.federation.sections import fitted, length_of, names_of
 from literature_agent.ids import identify
@@ -64,9 +64,7 @@ async def read(
     """
     wanted = names_of(sections)
     if max_characters is not None and max_characters < 1:
-        raise InvalidInputError(
-            f"max_characters={max_characters!r} leaves nothing to read: give at least 1.", reason="pmc_invalid_input"
-        )
+        raise refused("pmc", f"max_characters={max_characters!r} leaves nothing to read: give at least 1.")
     ids = ids_of(id) if isinstance(id, str) else id
     async with transport.job("eutils", "pmc"):
         full = await _Ladder(transport, ids).climb()
@@ -105,16 +103,14 @@ def _named(text: str, registry: ArtifactRegistry | None) -> Ids:
         return ids_of(text)
     records = registry.copies(reference) if registry is not None else ()
     if not records:
-        raise InvalidInputError(
+        raise refused(
+            "pmc",
             f"The reference {quoted(text)} is not held: it names nothing without the registry that issued it.",
-            reason="pmc_invalid_input",
             recovery="Give the registry of that run, or a PMID, PMCID or DOI.",
         )
     ids = ids_of_records(records)
     if not ids:
-        raise InvalidInputError(
-            f"{records[0].title!r} has no PMID, PMCID or DOI, so no full text can be found.", reason="pmc_invalid_input"
-        )
+        raise refused("pmc", f"{records[0].title!r} has no PMID, PMCID or DOI, so no full text can be found.")
     return ids
 
 

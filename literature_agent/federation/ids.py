@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from literature_agent.artifacts import CitationArtifact, EuropePMCArticle, PMCArticle, PubMedArticle, Record
-from literature_agent.errors import InvalidInputError, SourceError
+from literature_agent.errors import InvalidInputError, SourceError, refused
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo
 from literature_agent.sources._text import quoted
@@ -56,14 +56,14 @@ def ids_of(text: str) -> Ids:
     if known is not None and known.kind in ("pmid", "pmcid", "ppr"):
         return Ids(**{known.kind: known.value})
     if known is not None and known.kind == "nct":
-        raise InvalidInputError(
+        raise refused(
+            "pmc",
             f"{known.value} is a registered trial, which has no full text.",
-            reason="pmc_invalid_input",
             recovery="Fetch it from clinicaltrials, or search pubmed for papers about it.",
         )
-    raise InvalidInputError(
+    raise refused(
+        "pmc",
         f"{quoted(text)} is no identifier of an article.",
-        reason="pmc_invalid_input",
         recovery="Give one PMID (33301246), PMCID (PMC7759461), DOI (10.1056/NEJMoa2001017) or preprint id (PPR123).",
     )
 
@@ -134,9 +134,7 @@ async def convert_ids(transport: Transport, ids: Sequence[str]) -> tuple[Convert
 def _convertible(text: str) -> Ids:
     ids = ids_of(text)
     if not (ids.pmid or ids.pmcid or ids.doi):
-        raise InvalidInputError(
-            f"{quoted(text)} is not converted: the ID converter takes a PMID, PMCID or DOI.", reason="pmc_invalid_input"
-        )
+        raise refused("pmc", f"{quoted(text)} is not converted: the ID converter takes a PMID, PMCID or DOI.")
     return ids
 
 

@@ -31,7 +31,7 @@ from literature_agent.ids import identify, is_preprint_server_doi, strip_doi_ver
 from literature_agent.registry import ArtifactRegistry, Reference
 from literature_agent.results import ErrorInfo, FetchResult, RelatedKind, RelatedResult, SearchStatus, TrailStep
 from literature_agent.sources import SOURCES, Source
-from literature_agent.sources._text import quoted
+from literature_agent.sources._text import quoted, require_number
 from literature_agent.sources.europepmc.citations import CitationKind, listed
 from literature_agent.sources.pubmed.elink import LinkKind, linked_pmids
 from literature_agent.transport import Transport
@@ -121,10 +121,7 @@ async def find_related(
         raise InvalidInputError(
             f"{quoted(kind, 40)} is no kind of relation: use one of {', '.join(get_args(RelatedKind))}."
         )
-    if not isinstance(max_results, int) or not 1 <= max_results <= MOST_RELATED:
-        raise InvalidInputError(
-            f"max_results={max_results!r} is out of bounds: give a whole number from 1 to {MOST_RELATED}."
-        )
+    require_number(max_results, "max_results", MOST_RELATED, "request")
     start = seed_of(seed) if isinstance(seed, str) else seed
     on = SOURCES if sources is None else sources
     allowed = {source.name: source for source in on if source.enabled(transport.settings)}

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from literature_agent.artifacts import Artifact, CitationArtifact, Record
-from literature_agent.errors import InvalidInputError, LiteratureError
+from literature_agent.errors import LiteratureError, refused
 from literature_agent.federation.scoring import Place, formula, score
 from literature_agent.registry import ArtifactRegistry, Reference
 from literature_agent.results import ErrorInfo, SearchResult, SearchStatus, SourceOutcome
@@ -197,9 +197,9 @@ async def search_all(
 def require_any(plan: PlanForAll) -> None:
     """Raise `InvalidInputError` if the plan asks nobody."""
     if not plan.asked:
-        raise InvalidInputError(
+        raise refused(
+            "all",
             " ".join(plan.not_asked.values()) or "No source to ask.",
-            reason="all_invalid_input",
             recovery="Give date_from and date_to, or name another source.",
         )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from literature_agent.artifacts import TextSection
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import refused
 from literature_agent.results import FullText
 from literature_agent.sources._jats import walk
 from literature_agent.sources._text import one_line
@@ -40,9 +40,9 @@ def fitted(full: FullText, wanted: Sequence[str], max_characters: int | None) ->
         if missing:
             there = _headings(full)
             if not body and not back:
-                raise InvalidInputError(
+                raise refused(
+                    "pmc",
                     f"There is no section {_listed(missing)}.",
-                    reason="pmc_invalid_input",
                     recovery=f"Ask for one of: {there}."
                     if there
                     else "Leave `sections` out: this text has no headings.",

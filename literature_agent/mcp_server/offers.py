@@ -18,7 +18,7 @@ from literature_agent.agents.toolset import build_toolset
 from literature_agent.errors import InvalidInputError
 from literature_agent.mcp_server.arguments import refusal, tidy
 from literature_agent.mcp_server.policy import EXPOSABLE, Consumer
-from literature_agent.mcp_server.raw import FETCH_INPUT, FETCH_OUTPUT, SEARCH_INPUT, SEARCH_OUTPUT
+from literature_agent.mcp_server.raw_schemas import FETCH_INPUT, FETCH_OUTPUT, SEARCH_INPUT, SEARCH_OUTPUT
 from literature_agent.mcp_server.replies import FACTS_SCHEMA, MOST_HITS
 from literature_agent.mcp_server.twins import (
     CitationsTwin,

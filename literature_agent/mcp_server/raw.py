@@ -14,17 +14,16 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from literature_agent.artifacts import EuropePMCArticle
-from literature_agent.errors import InvalidInputError, LiteratureError, source_error
+from literature_agent.errors import LiteratureError, refused, source_error
+from literature_agent.mcp_server.raw_schemas import SNIPPET, SOURCES
 from literature_agent.mcp_server.replies import MOST_BYTES, Answer, compact, cut, size
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import one_line, require_number
 from literature_agent.sources.europepmc.client import EuropePMCClient, SearchPlan
 from literature_agent.sources.europepmc.parse import NAME, read_envelope
 from literature_agent.sources.europepmc.query import (
     DEFAULT_SOURCES,
     effective_query,
     known_sources,
-    refused,
-    require_between,
     search_page_url,
     sort_sent,
 )
@@ -35,15 +34,12 @@ from literature_agent.transport.messages import Received
 
 T = TypeVar("T")
 
-SNIPPET = 400
 _MOST_AUTHORS = 10
 """Names that stay of each record where a reply is too long."""
 _SHORT_TITLE = 80
 _LONGEST_MEMBER = 300
 _FIRST_OF_A_LIST = 20
 _NEVER_CUT = frozenset({"source", "epmcId", "pmid", "pmcId", "doi", "epmcUrl", "abstractSnippet"})
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_SOURCES = ["MED", "PMC", "PPR", "PAT", "AGR"]
 
 # JSON-RPC codes of the contract, by the kind of the error.
 _CODES = {
@@ -60,150 +56,6 @@ _CODES = {
 _OTHER_CODE = -32000
 
 _EPMC_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-
-_TEXT: dict[str, Any] = {"type": "string"}
-_ERROR_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "code": {"type": "integer", "description": "JSON-RPC error code."},
-        "message": _TEXT,
-        "data": {
-            "type": "object",
-            "properties": {
-                "reason": {"type": "string", "description": "europepmc_unreachable, europepmc_invalid_input ..."},
-                "retryable": {"type": "boolean"},
-                "recovery": {
-                    "type": "object",
-                    "properties": {"hint": _TEXT},
-                    "required": ["hint"],
-                    "additionalProperties": False,
-                },
-            },
-            "required": ["reason", "retryable", "recovery"],
-            "additionalProperties": False,
-        },
-    },
-    "required": ["code", "message", "data"],
-    "additionalProperties": False,
-}
-_RECORD_MEMBERS: dict[str, Any] = {
-    "title": _TEXT,
-    "journal": _TEXT,
-    "authors": _TEXT,
-    "year": {"type": "integer"},
-    "doi": {"type": "string", "description": "As Europe PMC writes it."},
-    "pmid": _TEXT,
-    "pmcId": _TEXT,
-    "source": _TEXT,
-    "epmcId": _TEXT,
-}
-
-SEARCH_INPUT: dict[str, Any] = {
-    "$schema": _DIALECT,
-    "type": "object",
-    "properties": {
-        "query": {"type": "string", "minLength": 1, "description": "Query in Europe PMC's grammar."},
-        "sources": {
-            "type": "array",
-            "items": {"type": "string", "enum": _SOURCES},
-            "minItems": 1,
-            "default": list(DEFAULT_SOURCES),
-            "description": "MED PubMed, PMC, PPR preprints, PAT patents, AGR Agricola.",
-        },
-        "sort": {
-            "type": "string",
-            "description": "Relevance if absent, else `FIELD asc|desc`, several parted by commas: P_PDATE_D CITED "
-            "AUTH_FIRST PUB_YEAR.",
-        },
-        "pageSize": {"type": "integer", "minimum": 1, "maximum": 100, "default": 25},
-        "cursorMark": {"type": "string", "default": "*", "description": "`nextCursorMark` of the page before."},
-        "resultType": {
-            "type": "string",
-            "enum": ["core", "lite"],
-            "default": "core",
-            "description": "core has abstracts, lite has none.",
-        },
-    },
-    "required": ["query"],
-    "additionalProperties": False,
-}
-SEARCH_OUTPUT: dict[str, Any] = {
-    "$schema": _DIALECT,
-    "type": "object",
-    "properties": {
-        "hits": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    **_RECORD_MEMBERS,
-                    "abstractSnippet": {"type": "string", "description": f"First {SNIPPET} characters, … when cut."},
-                    "abstractTruncated": {"type": "boolean"},
-                },
-                "required": ["source", "epmcId"],
-                "additionalProperties": False,
-            },
-        },
-        "query": {"type": "string", "description": "As sent, with its filters."},
-        "searchUrl": _TEXT,
-        "cursorMark": _TEXT,
-        "totalCount": {"type": "integer"},
-        "appliedSources": {"type": "array", "items": {"type": "string"}},
-        "nextCursorMark": {"type": "string", "description": "Absent on the last page."},
-        "notice": _TEXT,
-        "error": _ERROR_SCHEMA,
-    },
-    "anyOf": [
-        {"required": ["hits", "query", "searchUrl", "cursorMark", "totalCount", "appliedSources"]},
-        {"required": ["error"]},
-    ],
-    "additionalProperties": False,
-}
-FETCH_INPUT: dict[str, Any] = {
-    "$schema": _DIALECT,
-    "type": "object",
-    "properties": {
-        "source": {"type": "string", "enum": _SOURCES, "description": "`source` of the hit."},
-        "epmcId": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 64,
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$",
-            "description": "`epmcId` of the hit.",
-        },
-    },
-    "required": ["source", "epmcId"],
-    "additionalProperties": False,
-}
-FETCH_OUTPUT: dict[str, Any] = {
-    "$schema": _DIALECT,
-    "type": "object",
-    "properties": {
-        "record": {
-            "type": "object",
-            "description": "The complete record.",
-            "properties": {
-                **_RECORD_MEMBERS,
-                "abstract": {"type": "string", "description": "Whole."},
-                "published": _TEXT,
-                "publicationTypes": {"type": "array", "items": _TEXT},
-                "keywords": {"type": "array", "items": _TEXT},
-                "meshHeadings": {"type": "array", "items": _TEXT},
-                "language": _TEXT,
-                "isOpenAccess": {"type": "boolean"},
-                "citedByCount": {"type": "integer"},
-                "correctionStatus": _TEXT,
-                "epmcUrl": _TEXT,
-            },
-            "required": ["source", "epmcId"],
-            "additionalProperties": False,
-        },
-        "notice": _TEXT,
-        "error": _ERROR_SCHEMA,
-    },
-    "anyOf": [{"required": ["record"]}, {"required": ["error"]}],
-    "additionalProperties": False,
-}
 
 
 @dataclass
@@ -237,13 +89,13 @@ async def search(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
     _require_enabled(transport)
     sources = known_sources(_texts(arguments.get("sources", DEFAULT_SOURCES), "sources"))
     effective = effective_query(_text(arguments, "query"), sources=sources)
-    page_size = require_between(_whole(arguments.get("pageSize", 25), "pageSize"), "pageSize", 1, 100)
+    page_size = require_number(_whole(arguments.get("pageSize", 25), "pageSize"), "pageSize", 100, NAME)
     cursor = _text(arguments, "cursorMark", "*").strip() or "*"
     if len(cursor) > 2000 or not cursor.isascii() or not cursor.isprintable() or " " in cursor:
-        raise refused(f"cursorMark={one_line(cursor, 40)!r} is no cursor: give back nextCursorMark, or `*`.")
+        raise refused(NAME, f"cursorMark={one_line(cursor, 40)!r} is no cursor: give back nextCursorMark, or `*`.")
     rows = _text(arguments, "resultType", "core").strip().lower()
     if rows not in ("core", "lite"):
-        raise refused(f"resultType={one_line(rows, 40)!r} is unknown: choose core or lite.")
+        raise refused(NAME, f"resultType={one_line(rows, 40)!r} is unknown: choose core or lite.")
     sort = sort_sent(_text(arguments, "sort", ""))
     listening = _Listening(transport)
     client = EuropePMCClient(listening)  # type: ignore[arg-type]  # it takes whatever sends as a transport does
@@ -291,10 +143,10 @@ async def fetch(transport: Transport, arguments: Mapping[str, Any]) -> Answer:
     """
     _require_enabled(transport)
     source, epmc_id = _text(arguments, "source").strip().upper(), _text(arguments, "epmcId").strip()
-    if source not in _SOURCES:
-        raise refused(f"source={one_line(source, 40)!r} is unknown: choose from {', '.join(_SOURCES)}.")
+    if source not in SOURCES:
+        raise refused(NAME, f"source={one_line(source, 40)!r} is unknown: choose from {', '.join(SOURCES)}.")
     if not _EPMC_ID.fullmatch(epmc_id):
-        raise refused(f"epmcId={one_line(epmc_id, 60)!r} is no id of a record: copy it from a hit.")
+        raise refused(NAME, f"epmcId={one_line(epmc_id, 60)!r} is no id of a record: copy it from a hit.")
     asked = {"MED": epmc_id, "PMC": epmc_id}.get(source, f"{source}:{epmc_id}")
     listening = _Listening(transport)
     client = EuropePMCClient(listening)  # type: ignore[arg-type]  # it takes whatever sends as a transport does
@@ -501,13 +353,13 @@ def _require_enabled(transport: Transport) -> None:
 def _text(arguments: Mapping[str, Any], name: str, default: str | None = None) -> str:
     value = arguments.get(name, default)
     if not isinstance(value, str):
-        raise refused(f"{name}={one_line(str(value), 40)!r} is no text.")
+        raise refused(NAME, f"{name}={one_line(str(value), 40)!r} is no text.")
     return value
 
 
 def _texts(value: Any, name: str) -> list[str]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise refused(f"{name}={one_line(str(value), 40)!r} is no list of texts.")
+        raise refused(NAME, f"{name}={one_line(str(value), 40)!r} is no list of texts.")
     return list(value)
 
 
@@ -517,7 +369,5 @@ def _whole(value: Any, name: str) -> int:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInputError(
-            f"{name}={one_line(str(value), 40)!r} is no whole number.", reason=f"{NAME}_invalid_input"
-        )
+        raise refused(NAME, f"{name}={one_line(str(value), 40)!r} is no whole number.")
     return value

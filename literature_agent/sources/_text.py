@@ -1,4 +1,4 @@
-"""Text and dates as the sources write them, made fit to show; queries and dates as callers write them, checked.
+"""Text and dates as the sources write them, made fit to show; what callers write (queries, dates, numbers), checked.
 
 Cleaning removes markup and what cannot be seen, and changes nothing else: `P<0.001` and `c.1022T>C` survive.
 """
@@ -10,7 +10,7 @@ import re
 from calendar import monthrange
 from html.entities import html5
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import refused
 
 LONGEST_QUERY = 20_000
 """Characters of a query; the longest published search strategies stay well below."""
@@ -132,15 +132,15 @@ def parse_partial_date(text: str, *, name: str = "date", source: str = "request"
     """
     match = _PARTIAL.fullmatch(text.strip())
     if match is None:
-        raise _refused(source, f"{name}={quoted(text)} is no date: write YYYY, YYYY-MM or YYYY-MM-DD.")
+        raise refused(source, f"{name}={quoted(text)} is no date: write YYYY, YYYY-MM or YYYY-MM-DD.")
     year, month, day = (int(part) if part else None for part in match.groups())
     assert year is not None
     if year < 1000:
-        raise _refused(source, f"{name}={text!r} has no plausible year: write YYYY, YYYY-MM or YYYY-MM-DD.")
+        raise refused(source, f"{name}={text!r} has no plausible year: write YYYY, YYYY-MM or YYYY-MM-DD.")
     if (month is not None and not 1 <= month <= 12) or (
         day is not None and not 1 <= day <= monthrange(year, month or 1)[1]
     ):
-        raise _refused(
+        raise refused(
             source, f"{name}={text!r} is not in the calendar: write YYYY-MM-DD with a month and day that exist."
         )
     return "-".join(part for part in (f"{year:04d}", month and f"{month:02d}", day and f"{day:02d}") if part)
@@ -157,7 +157,7 @@ def date_bounds(
     start = parse_partial_date(date_from, name="date_from", source=source) if date_from and date_from.strip() else None
     end = parse_partial_date(date_to, name="date_to", source=source) if date_to and date_to.strip() else None
     if start and end and first_day(start) > last_day(end):
-        raise _refused(source, f"date_from={date_from!r} is later than date_to={date_to!r}: exchange them.")
+        raise refused(source, f"date_from={date_from!r} is later than date_to={date_to!r}: exchange them.")
     return start, end
 
 
@@ -227,6 +227,20 @@ def printed_date(text: str | None) -> str | None:
     return year.group(1)
 
 
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def require_number(value: int, name: str, most: int, source: str) -> int:
+    """`value` if it is a whole number from 1 to `most`.
+
+    Raises:
+        InvalidInputError: names the value and the bounds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise refused(source, f"{name}={value!r} is out of bounds: give a whole number from 1 to {most:,}.")
+    return value
+
+
 # --- queries ----------------------------------------------------------------------------------------------------------
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -239,17 +253,13 @@ def require_query(query: str, source: str) -> str:
         InvalidInputError: blank (also when only zero-width characters stand in it), control characters, too long.
     """
     if not clean_text(query).strip("\u200c\u200d\u2800\u3164 "):
-        raise _refused(source, f"The query {quoted(query, 40)} is blank: write at least one search term.")
+        raise refused(source, f"The query {quoted(query, 40)} is blank: write at least one search term.")
     if found := _CONTROL.search(query):
         where = f"U+{ord(found.group()):04X}, character {found.start() + 1}"
-        raise _refused(source, f"The query holds a control character ({where}): remove it.")
+        raise refused(source, f"The query holds a control character ({where}): remove it.")
     if len(query) > LONGEST_QUERY:
-        raise _refused(
+        raise refused(
             source,
             f"The query has {len(query):,} characters, at most {LONGEST_QUERY:,} are sent: split it into searches.",
         )
     return query
-
-
-def _refused(source: str, message: str) -> InvalidInputError:
-    return InvalidInputError(message, reason=f"{source}_invalid_input")

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from literature_agent.errors import LiteratureError
 from literature_agent.mcp_server import LiteratureServer, Policy, raw
 from literature_agent.mcp_server.offers import build_offers
+from literature_agent.mcp_server.raw_schemas import FETCH_OUTPUT, SEARCH_OUTPUT
 from literature_agent.mcp_server.replies import MOST_BYTES, to_result, weight_of
 from literature_agent.registry import ArtifactRegistry
 from literature_agent.sandbox import SandboxServer
@@ -257,7 +258,7 @@ async def test_a_page_of_a_hundred_hits_fits_into_a_reply(europepmc: Settings, m
     assert all(("abstractSnippet" in hit) == ("abstractTruncated" in hit) for hit in hits)
     assert found.structured["nextCursorMark"] == "AoJ"
     assert "smaller pageSize" in found.structured["notice"]
-    Draft202012Validator(raw.SEARCH_OUTPUT).validate(found.structured)
+    Draft202012Validator(SEARCH_OUTPUT).validate(found.structured)
 
 
 @pytest.mark.parametrize("abstract", [LONG, LONG * 100], ids=["short", "long"])
@@ -274,7 +275,7 @@ async def test_a_record_of_three_thousand_authors_fits_into_a_reply(europepmc: S
     assert record["authors"].endswith("and 2,990 more")
     assert "https://europepmc.org/article/MED/90000001" in found.structured["notice"]
     assert (record["abstract"] == abstract.strip()) is (abstract == LONG)
-    Draft202012Validator(raw.FETCH_OUTPUT).validate(found.structured)
+    Draft202012Validator(FETCH_OUTPUT).validate(found.structured)
 
 
 async def test_a_whole_number_may_be_written_as_json_allows(europepmc: Settings) -> None:

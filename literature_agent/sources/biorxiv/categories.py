@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Literal
 
-from literature_agent.errors import InvalidInputError, source_error
+from literature_agent.errors import refused
 from literature_agent.sources._text import quoted
 
 Server = Literal["biorxiv", "medrxiv"]
@@ -119,12 +119,9 @@ def known_category(category: str | None, server: Server) -> str | None:
     if (bare := wanted.partition("(")[0].strip()) in CATEGORIES[server]:
         return bare
     near = difflib.get_close_matches(wanted, CATEGORIES[server], n=1)
-    error = source_error(
+    raise refused(
         server,
-        "invalid_input",
         f"category={quoted(category)} is no category of {LABELS[server]}."
         + (f" Did you mean {near[0]!r}?" if near else ""),
-        recovery=f"Use one of: {', '.join(CATEGORIES[server])}.",
+        f"Use one of: {', '.join(CATEGORIES[server])}.",
     )
-    assert isinstance(error, InvalidInputError)
-    raise error

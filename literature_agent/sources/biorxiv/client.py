@@ -12,14 +12,13 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from literature_agent.artifacts import BioRxivPreprint, DetailedPreprint, Provenance
-from literature_agent.errors import InvalidInputError, SourceError, counted, source_error
+from literature_agent.errors import InvalidInputError, SourceError, counted, refused, source_error
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult
 from literature_agent.sources._text import quoted
 from literature_agent.sources.biorxiv.categories import LABELS, Server
 from literature_agent.sources.biorxiv.pages import KeptPage, KeptPages, Place
 from literature_agent.sources.biorxiv.parse import Page, parse_details, whole_preprint_of
-from literature_agent.sources.biorxiv.query import refused
 from literature_agent.transport import A_DAY, Progress, Transport, describe
 from literature_agent.transport.messages import Answer, Request, TransientAnswer
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from literature_agent.errors import InvalidInputError, source_error
+from literature_agent.errors import InvalidInputError, refused
 from literature_agent.sources._text import quoted, require_query
 from literature_agent.sources.biorxiv.categories import Server
 from literature_agent.sources.biorxiv.highwire import GREEK
@@ -106,13 +106,6 @@ def read_query(query: str, source: Server) -> Filter:
         names = ", ".join(dict.fromkeys(reader.small_operators))
         warnings.append(f"{names} in small letters was not read as an operator: write AND, OR, NOT in capitals.")
     return Filter(tree, tuple(warnings))
-
-
-def refused(source: Server, message: str, recovery: str | None = None) -> InvalidInputError:
-    """`<source>_invalid_input` with that message."""
-    error = source_error(source, "invalid_input", message, recovery=recovery)
-    assert isinstance(error, InvalidInputError)
-    return error
 
 
 class _Reader:

@@ -11,12 +11,13 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from literature_agent.errors import refused
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
-from literature_agent.sources._text import date_bounds, first_day, last_day, quoted
+from literature_agent.sources._text import date_bounds, first_day, last_day, quoted, require_number
 from literature_agent.sources.biorxiv.categories import LABELS, Server, known_category
 from literature_agent.sources.biorxiv.client import BioRxivClient, Reading, Window
 from literature_agent.sources.biorxiv.hits import Hits, find_hits
-from literature_agent.sources.biorxiv.query import read_query, refused
+from literature_agent.sources.biorxiv.query import read_query
 
 MOST_RESULTS = 10_000
 
@@ -85,7 +86,7 @@ class BioRxivTools:
             )
         wanted = read_query(query, name)
         window = self._window(date_from, date_to, known_category(category, name))
-        offset, limit = self._offset(page), self._limit(max_results)
+        offset, limit = self._offset(page), require_number(max_results, "max_results", MOST_RESULTS, name)
         reading = Reading()
         try:
             async with self.client.transport.job("biorxiv", name):
@@ -153,14 +154,6 @@ class BioRxivTools:
                 self.client.name, f"page={quoted(text, 40)} is no `next_page` of an answer: give it back unchanged."
             )
         return int(text)
-
-    def _limit(self, max_results: int) -> int:
-        if isinstance(max_results, bool) or not isinstance(max_results, int) or not 1 <= max_results <= MOST_RESULTS:
-            raise refused(
-                self.client.name,
-                f"max_results={max_results!r} is out of bounds: give a whole number from 1 to {MOST_RESULTS:,}.",
-            )
-        return max_results
 
     def _warnings(self, window: Window, reading: Reading) -> list[str]:
         found = []

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from literature_agent.artifacts import Provenance
-from literature_agent.errors import InvalidInputError, SourceError, counted, source_error
+from literature_agent.errors import InvalidInputError, SourceError, counted, refused, source_error
 from literature_agent.ids import identify
 from literature_agent.results import ErrorInfo, FetchResult
 from literature_agent.sources._text import one_line, quoted
 from literature_agent.sources.clinicaltrials.parse import NAME, Study, StudyPage, parse_page, parse_study
-from literature_agent.sources.clinicaltrials.query import Plan, refused
+from literature_agent.sources.clinicaltrials.query import Plan
 from literature_agent.transport import A_DAY, Transport, describe
 from literature_agent.transport.messages import Answer, Request, TransientAnswer
 
@@ -84,7 +84,7 @@ def require_data(answer: Answer) -> bytes:
     """
     if answer.status in (400, 414, 422):
         said = b"" if answer.looks_like_html() else answer.body
-        raise refused(f"ClinicalTrials.gov refused the request: {_complaint(said)}")
+        raise refused(NAME, f"ClinicalTrials.gov refused the request: {_complaint(said)}")
     if answer.status != 200:
         raise source_error(NAME, "invalid_response", f"ClinicalTrials.gov answered with status {answer.status}.")
     if not answer.body.strip():
@@ -190,7 +190,7 @@ class ClinicalTrialsClient:
         asked = tuple(dict.fromkeys(ids))
         if len(asked) > MOST_IDS:
             raise refused(
-                f"{len(asked):,} identifiers were given, at most {MOST_IDS} are fetched in one call: split them."
+                NAME, f"{len(asked):,} identifiers were given, at most {MOST_IDS} are fetched in one call: split them."
             )
         numbers: dict[str, str] = {}
         errors: dict[str, SourceError] = {}
@@ -273,8 +273,9 @@ def _number(text: str) -> str:
     if known is None or known.kind != "nct":
         other = known is not None and known.kind in ("pmid", "pmcid", "doi") and not text.strip().isdigit()
         raise refused(
+            NAME,
             f"{quoted(text)} is no number of a study: write NCT and 8 digits, such as NCT01234567."
-            + (" For papers, use pubmed or europepmc." if other else "")
+            + (" For papers, use pubmed or europepmc." if other else ""),
         )
     return known.value
 
@@ -283,4 +284,4 @@ def _about_token(failed: SourceError, token: str | None) -> SourceError:
     """The same failure, with the likely cause where a token was given: tokens end with the registry's daily update."""
     if token is None or not isinstance(failed, InvalidInputError):
         return failed
-    return refused(f"{failed.message} The value of page may have expired.", "Start again without `page`.")
+    return refused(NAME, f"{failed.message} The value of page may have expired.", "Start again without `page`.")

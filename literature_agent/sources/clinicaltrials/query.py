@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 from urllib.parse import quote, urlencode
 
-from literature_agent.errors import InvalidInputError, source_error
+from literature_agent.errors import refused
 from literature_agent.sources._text import (
     LONGEST_QUERY,
     clean_text,
@@ -77,13 +77,6 @@ class Plan:
     condition: str | None = None
     """The condition as one name, where the list is ordered by relevance: studies that carry it come first."""
     intervention: str | None = None
-
-
-def refused(message: str, recovery: str | None = None) -> InvalidInputError:
-    """`clinicaltrials_invalid_input` with that message."""
-    error = source_error(NAME, "invalid_input", message, recovery=recovery)
-    assert isinstance(error, InvalidInputError)
-    return error
 
 
 def plan_search(
@@ -176,7 +169,7 @@ def _read(text: str | None, name: str, warnings: list[str]) -> str:
         return ""
     plain = " ".join(require_query(str(text), NAME).translate(str.maketrans("“”„", '"""')).split())
     if plain.count('"') % 2:
-        raise refused(f'{name}={quoted(plain, 80)} has an open ": close it or leave it out.')
+        raise refused(NAME, f'{name}={quoted(plain, 80)} has an open ": close it or leave it out.')
     if tags := dict.fromkeys(_PUBMED_TAG.findall(plain)):
         warnings.append(f"{', '.join(tags)} is PubMed's grammar and was left out of {name}.")
         plain = _PUBMED_TAG.sub(" ", plain)
@@ -196,8 +189,9 @@ def _plain(piece: str, whole: str, name: str, warnings: list[str]) -> str:
     bare = re.sub(r"\[([^\[\]]*)\]", r" \1 ", piece)
     if found := re.search(r"[\[\]]", bare):
         raise refused(
+            NAME,
             f"{name}={quoted(whole, 80)} has a square bracket {found.group()!r} without its partner, which the "
-            "registry cannot read: leave it out."
+            "registry cannot read: leave it out.",
         )
     if bare != piece:
         warnings.append(f"Square brackets [ ] in {name} were left out: the registry takes them for AREA[] and RANGE[].")
@@ -212,7 +206,7 @@ def _require_balance(read: str, whole: str, name: str) -> None:
             break
     if depth:
         sign = "(" if depth > 0 else ")"
-        raise refused(f"{name}={quoted(whole, 80)} has a {sign!r} without its partner: balance the parentheses.")
+        raise refused(NAME, f"{name}={quoted(whole, 80)} has a {sign!r} without its partner: balance the parentheses.")
 
 
 def _listed(values: Sequence[str] | str | None) -> list[str]:
@@ -232,7 +226,7 @@ def _statuses(values: Sequence[str] | str | None) -> tuple[str, ...]:
         status = re.sub(r"[\s_-]+", "_", value.upper())
         if status not in known:
             raise refused(
-                f"overall_status: {quoted(value)} is no status of a study.", f"Use some of: {', '.join(known)}."
+                NAME, f"overall_status: {quoted(value)} is no status of a study.", f"Use some of: {', '.join(known)}."
             )
         named[status] = None
     return tuple(named)
@@ -251,7 +245,9 @@ def _phases(values: Sequence[str] | str | None) -> tuple[str, ...]:
             if number in ("1", "2", "3", "4"):
                 phase = f"EARLY_PHASE{number}" if bare.startswith("EARLY") else f"PHASE{number}"
             if phase not in known:
-                raise refused(f"phases: {quoted(value)} is no phase of a trial.", f"Use some of: {', '.join(known)}.")
+                raise refused(
+                    NAME, f"phases: {quoted(value)} is no phase of a trial.", f"Use some of: {', '.join(known)}."
+                )
             named[phase] = None
     return tuple(phase for phase in known if phase in named)
 
@@ -265,6 +261,7 @@ def _sort(sort: str | None) -> str:
         if field.strip().lower() == known.lower() and direction.strip().lower() in ("", "asc", "desc"):
             return f"{known}:{direction.strip().lower() or 'desc'}"
     raise refused(
+        NAME,
         f"sort={quoted(given)} is unknown.",
         f"Use relevance, date, updated, start_date or completion_date, or one of {', '.join(_SORT_FIELDS)} with :asc "
         "or :desc.",
@@ -289,12 +286,5 @@ def token_of(page: str | None) -> str | None:
     if not text:
         return None
     if len(text) > 500 or not re.fullmatch(r"[\w.~+/=-]+", text, re.ASCII) or text.isdigit():
-        raise refused(f"page={quoted(text)} is no `next_page` of an answer: give it back unchanged.")
+        raise refused(NAME, f"page={quoted(text)} is no `next_page` of an answer: give it back unchanged.")
     return text
-
-
-def limit_of(max_results: int) -> int:
-    """`max_results` if the registry can give so many at once."""
-    if isinstance(max_results, bool) or not isinstance(max_results, int) or not 1 <= max_results <= MOST_RESULTS:
-        raise refused(f"max_results={max_results!r} is out of bounds: give a whole number from 1 to {MOST_RESULTS:,}.")
-    return max_results

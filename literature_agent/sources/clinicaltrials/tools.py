@@ -10,10 +10,10 @@ from pydantic import BeforeValidator, Field
 
 from literature_agent.artifacts import ClinicalTrial
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
-from literature_agent.sources._text import first_day
+from literature_agent.sources._text import first_day, require_number
 from literature_agent.sources.clinicaltrials.client import ClinicalTrialsClient
 from literature_agent.sources.clinicaltrials.parse import NAME
-from literature_agent.sources.clinicaltrials.query import Plan, limit_of, plan_search, token_of
+from literature_agent.sources.clinicaltrials.query import MOST_RESULTS, Plan, plan_search, token_of
 
 
 def _as_list(value: object) -> object:
@@ -58,7 +58,7 @@ class ClinicalTrialsTools:
             date_to=date_to,
             sort=sort,
         )
-        limit, token = limit_of(max_results), token_of(page)
+        limit, token = require_number(max_results, "max_results", MOST_RESULTS, NAME), token_of(page)
         async with self.client.transport.job("clinicaltrials", NAME):
             found = await self.client.search(plan, limit=limit, token=token)
         trials = _exact_first(tuple(study.trial for study in found.studies), plan)

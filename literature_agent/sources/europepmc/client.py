@@ -10,13 +10,13 @@ from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
 from literature_agent.artifacts import DetailedEuropePMCArticle, EuropePMCArticle, Provenance
-from literature_agent.errors import InvalidInputError, SourceError, counted, source_error
+from literature_agent.errors import InvalidInputError, SourceError, counted, refused, source_error
 from literature_agent.ids import identify, normalise_pmcid, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult, FullTextReason
 from literature_agent.sources._text import one_line, quoted
 from literature_agent.sources._xml import parse_xml
 from literature_agent.sources.europepmc.parse import NAME, BareEnvelope, SearchPage, parse_article, parse_search
-from literature_agent.sources.europepmc.query import CONTROL, phrase, refused, sort_complaint
+from literature_agent.sources.europepmc.query import CONTROL, phrase, sort_complaint
 from literature_agent.transport import A_DAY, Transport, describe
 from literature_agent.transport.messages import Answer, Received, Request, TransientAnswer
 
@@ -125,10 +125,11 @@ def target_of(asked: str) -> Target:
     if (own := _OWN_ID.fullmatch(text)) and (source := own[1].upper()) in _SOURCES - {"MED", "PMC"}:
         return Target(asked, source, own[2])
     if known is not None and known.kind == "nct":
-        raise refused(f"{known.value} is a trial: fetch it from clinicaltrials.")
+        raise refused(NAME, f"{known.value} is a trial: fetch it from clinicaltrials.")
     raise refused(
+        NAME,
         f"{quoted(asked)} is no identifier of Europe PMC: give a PMID, a PMCID (PMC...), a DOI, "
-        "a preprint id (PPR...) or SRC:id such as AGR:IND123."
+        "a preprint id (PPR...) or SRC:id such as AGR:IND123.",
     )
 
 
@@ -150,7 +151,7 @@ def require_data(answer: Answer) -> bytes:
         raise TransientAnswer("the service answered 404, as it does in outages")
     if answer.status in (400, 414, 422):
         said = "" if answer.looks_like_html() else one_line(answer.body[:2000].decode("utf-8", "replace"))
-        raise refused(f"Europe PMC refused the request (status {answer.status}){': ' + said if said else '.'}")
+        raise refused(NAME, f"Europe PMC refused the request (status {answer.status}){': ' + said if said else '.'}")
     if answer.status not in (200, 204):
         raise source_error(NAME, "invalid_response", f"Europe PMC answered with status {answer.status}.")
     if not answer.body.strip():
@@ -300,7 +301,8 @@ class EuropePMCClient:
         asked = tuple(dict.fromkeys(ids))
         if len(asked) > MOST_IDS:
             raise refused(
-                f"{len(asked):,} identifiers were given, at most {MOST_IDS:,} are fetched in one call: split them."
+                NAME,
+                f"{len(asked):,} identifiers were given, at most {MOST_IDS:,} are fetched in one call: split them.",
             )
         # Zeros are the form of a PMID that no record has: unknown, without asking (K013).
         missing = [text for text in asked if text.strip() and not text.strip().strip("0")]
@@ -385,7 +387,7 @@ class EuropePMCClient:
         """
         wanted = normalise_pmcid(full_text_id) or (full_text_id.strip().upper())
         if not re.fullmatch(r"(?:PMC|PPR)\d{1,12}", wanted):
-            raise refused(f"{quoted(full_text_id)} has no full text here: give a PMCID (PMC...) or PPR id.")
+            raise refused(NAME, f"{quoted(full_text_id)} has no full text here: give a PMCID (PMC...) or PPR id.")
 
         def read(answer: Answer) -> FullTextXML:
             if answer.status in (204, 404) or (answer.status == 200 and not answer.body.strip()):
@@ -424,17 +426,19 @@ def _blamed(failed: SourceError, plan: SearchPlan, bare: Sequence[bool]) -> Sour
     """
     complaint = sort_complaint(plan.sort) if plan.sort else None
     if any(bare) and complaint:
-        return refused(f"Europe PMC gave no answer with this sort: {complaint}.")
+        return refused(NAME, f"Europe PMC gave no answer with this sort: {complaint}.")
     always_bare = bool(bare) and all(bare)
     if always_bare and "," in plan.sort and plan.several_sorts_fail:
         return refused(
+            NAME,
             f"Europe PMC gave no answer with the sort {quoted(plan.sort, 80)}: each of its fields is known, but "
-            "together they are not taken. Sort by one field."
+            "together they are not taken. Sort by one field.",
         )
     if always_bare and plan.cursor != "*":
         return refused(
+            NAME,
             f"Europe PMC gave no answer from the cursor {quoted(plan.cursor, 40)}: it is malformed or has expired. "
-            f"Start again without `{plan.cursor_name}`."
+            f"Start again without `{plan.cursor_name}`.",
         )
     if plan.cursor != "*":
         return source_error(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal, get_args
 from urllib.parse import quote
 
-from literature_agent.errors import InvalidInputError, source_error
+from literature_agent.errors import refused
 from literature_agent.sources._text import date_bounds, first_day, last_day, quoted, require_query
 from literature_agent.sources.europepmc.parse import NAME
 
@@ -29,13 +29,6 @@ _PLAIN_SORTS = {"relevance": "", "date": "P_PDATE_D desc", "pub_date": "P_PDATE_
 _RANGE_WITHOUT_COLON = re.compile(r"\b([A-Z][A-Z_]{2,40})\s?(\[[^\[\]]{0,60}\bTO\b[^\[\]]{0,60}\])")
 _PUBMED_TAG = re.compile(r"(?<!:)\[[A-Za-z][A-Za-z /:]{0,40}\](?!\w)")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-
-
-def refused(message: str) -> InvalidInputError:
-    """`europepmc_invalid_input` with that message."""
-    error = source_error(NAME, "invalid_input", message)
-    assert isinstance(error, InvalidInputError)
-    return error
 
 
 def effective_query(
@@ -70,7 +63,7 @@ def known_sources(sources: Sequence[str]) -> tuple[EuropePMCSource, ...]:
     named = dict.fromkeys(name.upper() for name in listed(sources, "sources"))
     for name in named:
         if name not in known:
-            raise refused(f"sources: {name!r} is not searched here; choose from {', '.join(known)}.")
+            raise refused(NAME, f"sources: {name!r} is not searched here; choose from {', '.join(known)}.")
     return tuple(name for name in known if name in named) or DEFAULT_SOURCES
 
 
@@ -79,7 +72,7 @@ def listed(values: Sequence[str] | str, name: str) -> tuple[str, ...]:
     parts = values.split(",") if isinstance(values, str) else values
     for part in parts:
         if not isinstance(part, str) or len(part) > 200 or CONTROL.search(part.strip()):
-            raise refused(f"{name}: {quoted(part)} is not a plain short text; write it without line breaks.")
+            raise refused(NAME, f"{name}: {quoted(part)} is not a plain short text; write it without line breaks.")
     return tuple(part.strip() for part in parts if part.strip())
 
 
@@ -109,7 +102,7 @@ def _require_grammar(query: str) -> None:
     """Quotes and brackets must close: an open one would swallow or escape the filters that follow."""
     if found := _RANGE_WITHOUT_COLON.search(query):
         field, span = found.groups()
-        raise refused(f"The range {found.group()!r} lacks a colon after the field: write {field}:{span}.")
+        raise refused(NAME, f"The range {found.group()!r} lacks a colon after the field: write {field}:{span}.")
     depth, in_quotes, escaped = 0, False, False
     for character in query:
         if escaped:
@@ -124,10 +117,10 @@ def _require_grammar(query: str) -> None:
                 break
     if in_quotes or escaped:
         sign = '"' if in_quotes else "\\"
-        raise refused(f"The query {quoted(query, 80)} has an open {sign}: close it or leave it out.")
+        raise refused(NAME, f"The query {quoted(query, 80)} has an open {sign}: close it or leave it out.")
     if depth:
         wrong = "an opening" if depth > 0 else "a closing"
-        raise refused(f"The query {quoted(query, 80)} has {wrong} parenthesis without its partner: balance them.")
+        raise refused(NAME, f"The query {quoted(query, 80)} has {wrong} parenthesis without its partner: balance them.")
 
 
 # --- order and place --------------------------------------------------------------------------------------------------
@@ -141,7 +134,7 @@ def sort_sent(sort: str | None) -> str:
     """
     given = (sort or "").strip()
     if len(given) > 200 or CONTROL.search(given):
-        raise refused(f"sort={quoted(given)} is not a short line such as 'CITED desc'.")
+        raise refused(NAME, f"sort={quoted(given)} is not a short line such as 'CITED desc'.")
     if given.lower() in _PLAIN_SORTS:
         return _PLAIN_SORTS[given.lower()]
     return ",".join(_mended(part) for part in given.split(","))
@@ -173,25 +166,20 @@ def start_cursor(page: str | None, cursor_mark: str | None) -> str:
     """
     given = [value for value in (_blank_is_none(page), _blank_is_none(cursor_mark)) if value not in (None, "*")]
     if len(given) == 2:
-        raise refused("page and cursor_mark are two names of one thing: give one of them.")
+        raise refused(NAME, "page and cursor_mark are two names of one thing: give one of them.")
     cursor = given[0] if given else "*"
     assert cursor is not None
     if cursor.isdigit() and len(cursor) < 8:
-        raise refused(f"page={cursor!r} is a number; give back the `next_page` of the answer before, or leave it out.")
+        raise refused(
+            NAME, f"page={cursor!r} is a number; give back the `next_page` of the answer before, or leave it out."
+        )
     if len(cursor) > 2000 or re.search(r"\s", cursor) or CONTROL.search(cursor):
-        raise refused(f"page={quoted(cursor)} is no cursor; give back `next_page` unchanged, or leave it out.")
+        raise refused(NAME, f"page={quoted(cursor)} is no cursor; give back `next_page` unchanged, or leave it out.")
     return cursor
 
 
 def _blank_is_none(value: object) -> str | None:
     return (str(value).strip() or None) if value is not None else None
-
-
-def require_between(value: int, name: str, lowest: int, highest: int) -> int:
-    """`value` if it lies within the bounds, which the error names."""
-    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise refused(f"{name}={value!r} is out of bounds: give a whole number from {lowest} to {highest:,}.")
-    return value
 
 
 def result_type_sent(result_type: str | None) -> ResultType:
@@ -200,4 +188,4 @@ def result_type_sent(result_type: str | None) -> ResultType:
     for known in _RESULT_TYPES:
         if wanted == known:
             return known
-    raise refused(f"result_type={quoted(wanted, 40)} is unknown: choose core, lite or idlist.")
+    raise refused(NAME, f"result_type={quoted(wanted, 40)} is unknown: choose core, lite or idlist.")

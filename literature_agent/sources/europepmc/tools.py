@@ -11,7 +11,7 @@ from pydantic import Field
 from literature_agent.artifacts import EuropePMCArticle
 from literature_agent.errors import source_error
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
-from literature_agent.sources._text import date_bounds, first_day
+from literature_agent.sources._text import date_bounds, first_day, require_number
 from literature_agent.sources.europepmc.client import EuropePMCClient, SearchPlan
 from literature_agent.sources.europepmc.parse import NAME
 from literature_agent.sources.europepmc.query import (
@@ -23,7 +23,6 @@ from literature_agent.sources.europepmc.query import (
     effective_query,
     known_sources,
     listed,
-    require_between,
     result_type_sent,
     search_page_url,
     sort_sent,
@@ -80,9 +79,9 @@ class EuropePMCTools:
                 date_to=end,
                 publication_types=publication_types or (),
             )
-            limit = require_between(max_results, "max_results", 1, MOST_RESULTS)
-            size = require_between(
-                min(limit, USUAL_PAGE) if page_size is None else page_size, "page_size", 1, LARGEST_PAGE
+            limit = require_number(max_results, "max_results", MOST_RESULTS, NAME)
+            size = require_number(
+                min(limit, USUAL_PAGE) if page_size is None else page_size, "page_size", LARGEST_PAGE, NAME
             )
             cursor, order, rows = start_cursor(page, cursor_mark), sort_sent(sort), result_type_sent(result_type)
             found = await self.client.search(SearchPlan(effective, limit, size, cursor, rows, order))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import refused
 from literature_agent.ids import normalise_pmcid
 from literature_agent.results import FetchResult
 from literature_agent.sources._text import quoted
@@ -44,17 +44,17 @@ def read_pmcids(ids: Sequence[str] | str) -> dict[str, str]:
     """
     given = [ids] if isinstance(ids, str) else list(ids)
     if len(given) > MOST_IDS:
-        raise InvalidInputError(
+        raise refused(
+            NAME,
             f"{len(given):,} identifiers are too many: fetch at most {MOST_IDS} articles at once.",
-            reason=f"{NAME}_invalid_input",
         )
     asked: dict[str, str] = {}
     for text in given:
         pmcid = normalise_pmcid(text)
         if pmcid is None:
-            raise InvalidInputError(
+            raise refused(
+                NAME,
                 f"{quoted(text)} is no PMCID: write PMC and the digits, such as PMC3531190.",
-                reason=f"{NAME}_invalid_input",
             )
         asked[text] = pmcid
     return asked

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from literature_agent.errors import InvalidInputError
+from literature_agent.errors import refused
 from literature_agent.results import MeshResult, MeshTerm
 from literature_agent.sources._eutils import eutils_request, read_json
-from literature_agent.sources._text import clean_text, quoted, require_query
+from literature_agent.sources._text import clean_text, quoted, require_number, require_query
 from literature_agent.sources.pubmed.query import NAME
 from literature_agent.transport import Answer, Request, TransientAnswer, Transport
 
@@ -72,11 +72,7 @@ async def lookup_mesh(transport: Transport, term: str, *, max_results: int = 10)
         SourceError: NCBI gave no usable answer.
     """
     wanted = _checked(term)
-    if not 1 <= max_results <= MOST_TERMS:
-        raise InvalidInputError(
-            f"max_results={max_results!r} is out of bounds: give a whole number from 1 to {MOST_TERMS}.",
-            reason=f"{NAME}_invalid_input",
-        )
+    require_number(max_results, "max_results", MOST_TERMS, NAME)
     async with transport.job("eutils", NAME):
         total, uids = await transport.send(search_request(f'"{wanted}"[MeSH Terms]'), read_uids)
         wider, more = await transport.send(search_request(wanted), read_uids)
@@ -99,10 +95,7 @@ def _checked(term: str) -> str:
     # Brackets, quotes and asterisks are ESearch's grammar; no heading has them.
     wanted = " ".join(re.sub(r'["\[\]*]', " ", clean_text(term)).split())
     if not wanted or len(wanted) > LONGEST_TERM:
-        raise InvalidInputError(
-            f"{quoted(term)} is no term: write one concept, such as 'heart attack'.",
-            reason=f"{NAME}_invalid_input",
-        )
+        raise refused(NAME, f"{quoted(term)} is no term: write one concept, such as 'heart attack'.")
     return wanted
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 from urllib.parse import urlencode
 
-from literature_agent.errors import InvalidInputError, SourceError, source_error
+from literature_agent.errors import InvalidInputError, SourceError, refused
 from literature_agent.ids import identify
 from literature_agent.sources._text import (
     date_bounds,
@@ -126,11 +126,12 @@ def offset_of(page: str | None) -> int:
     """
     text = str(page if page is not None else "").strip() or "0"
     if not (text.isascii() and text.isdigit()):
-        raise _refused(f"page={quoted(text, 40)} is no page of PubMed: give `next_page` of the answer before.")
+        raise refused(NAME, f"page={quoted(text, 40)} is no page of PubMed: give `next_page` of the answer before.")
     if len(text) > 9 or int(text) >= REACH:
-        raise _refused(
+        raise refused(
+            NAME,
             f"page={quoted(text, 40)} lies beyond the first {REACH:,} records, and PubMed gives no more of one "
-            "search: narrow it, or split it by date (date_from, date_to)."
+            "search: narrow it, or split it by date (date_from, date_to).",
         )
     return int(text)
 
@@ -142,7 +143,7 @@ def limit_of(max_results: int) -> int:
         InvalidInputError: below 1.
     """
     if max_results < 1:
-        raise _refused(f"max_results={max_results!r} is too small: ask for at least 1.")
+        raise refused(NAME, f"max_results={max_results!r} is too small: ask for at least 1.")
     return max_results
 
 
@@ -162,7 +163,7 @@ def read_ids(ids: Sequence[str] | str) -> tuple[list[Asked], dict[str, SourceErr
     """
     given = [ids] if isinstance(ids, str) else [str(one) for one in ids]
     if len(given) > MOST_IDS:
-        raise _refused(f"{len(given):,} identifiers are too many: fetch at most {MOST_IDS:,} at once.")
+        raise refused(NAME, f"{len(given):,} identifiers are too many: fetch at most {MOST_IDS:,} at once.")
     asked: list[Asked] = []
     wrong: dict[str, SourceError] = {}
     for text in dict.fromkeys(given):
@@ -182,9 +183,10 @@ def _read_id(text: str) -> Asked:
         # A number that no record can have is not found, as any other that is not there (K013).
         if bare.isascii() and bare.isdigit():
             return Asked(text, None, bare)
-        raise _refused(
+        raise refused(
+            NAME,
             f"{quoted(text, 80)} is no identifier that PubMed knows: give one PMID, PMCID or DOI an entry, such as "
-            "33301246, PMC7759461 or 10.1056/NEJMoa2001017."
+            "33301246, PMC7759461 or 10.1056/NEJMoa2001017.",
         )
     if known.kind == "pmid" or known.kind == "pmcid" or known.kind == "doi":
         return Asked(text, known.kind, known.value)
@@ -193,7 +195,9 @@ def _read_id(text: str) -> Asked:
         "ppr": "fetch it from europepmc",
         "nbk": f"search pubmed for {known.value}[book] to find its chapters",
     }
-    raise _refused(f"{quoted(text, 80)} is no record of PubMed: {elsewhere.get(known.kind, 'search for its title')}.")
+    raise refused(
+        NAME, f"{quoted(text, 80)} is no record of PubMed: {elsewhere.get(known.kind, 'search for its title')}."
+    )
 
 
 def _order(sort: str | None) -> str:
@@ -203,7 +207,7 @@ def _order(sort: str | None) -> str:
     for name, spelling in SORTS.items():
         if asked in (name, spelling.lower()):
             return name
-    raise _refused(f"sort={quoted(sort, 40)} is no order of PubMed: use one of {', '.join(SORTS)}.")
+    raise refused(NAME, f"sort={quoted(sort, 40)} is no order of PubMed: use one of {', '.join(SORTS)}.")
 
 
 def _values(name: str, given: Sequence[str] | str | None) -> list[str]:
@@ -212,7 +216,9 @@ def _values(name: str, given: Sequence[str] | str | None) -> list[str]:
     values = list(dict.fromkeys(one_line(str(value)) for value in listed if str(value).strip()))
     for value in values:
         if re.search(r'["\[\]()*]', value) or not re.search(r"\w", value):
-            raise _refused(f"{name}={value!r} is refused: give the plain name, without quotes, brackets or asterisks.")
+            raise refused(
+                NAME, f"{name}={value!r} is refused: give the plain name, without quotes, brackets or asterisks."
+            )
     return values
 
 
@@ -236,9 +242,3 @@ def _doubts(query: str, is_extended: bool) -> list[str]:
         also = " and the filters that are added to it" if is_extended else ""
         doubts.append(f"A quote or bracket of the query is not closed: PubMed may misread it{also}.")
     return doubts
-
-
-def _refused(message: str) -> InvalidInputError:
-    error = source_error(NAME, "invalid_input", message)
-    assert isinstance(error, InvalidInputError)
-    return error
