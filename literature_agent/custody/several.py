@@ -53,8 +53,8 @@ async def _search_all(custody: Custody, arguments: Mapping[str, Any], call: Call
     )
     try:
         require_any(plan)
-    except InvalidInputError as refused:
-        return custody.refusal(f"{SEARCH_ALL} | refused", refused)
+    except InvalidInputError as error:
+        return custody.refusal(f"{SEARCH_ALL} | refused", error)
     key = search_key(ALL, {"query": query, "max_results": max_results, **filters})
     if (again := custody.asked_before(key)) is not None:
         return again
@@ -233,12 +233,11 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
             CONVERT_IDS, tuple[ConvertedId, ...], lambda: convert_ids(custody.transport, list(wanted))
         )
         await my_turn()
-        if asked.error is not None:
-            raise asked.error
-        converted = asked.result or ()
+        converted, error = asked.result or (), asked.error
         failures = [one.error for one in converted if one.status == "failed" and one.error is not None]
         if failures and len(failures) == len(converted):
             error = failures[0].as_error()
+        if error is not None:
             custody.close(begun, error=error)
             return custody.refusal(f"{CONVERT_IDS} | failed", error)
         rows: list[tuple[str, ConvertedId]] = [(wanted[one.asked], one) for one in converted]

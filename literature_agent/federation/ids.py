@@ -93,13 +93,17 @@ class ConvertedId(Record):
 
 
 async def convert_ids(transport: Transport, ids: Sequence[str]) -> tuple[ConvertedId, ...]:
-    """PMIDs, PMCIDs and DOIs in each other's terms, by PMC's ID converter: one answer for each, in the order asked."""
+    """PMIDs, PMCIDs and DOIs in each other's terms, by PMC's ID converter: one answer for each, in the order asked.
+
+    Raises:
+        SourceError: `pmc_timeout` or `pmc_unreachable`, nothing could be asked at all.
+    """
     read: list[Ids | InvalidInputError] = []
     for text in ids:
         try:
             read.append(_convertible(text))
-        except InvalidInputError as refused:
-            read.append(refused)
+        except InvalidInputError as refusal:
+            read.append(refusal)
     client = PMCClient(transport)
     async with transport.job("pmc", "pmc"):
         answers = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -404,6 +405,25 @@ async def test_conversion_takes_references_only_and_fails_as_a_fact(gate: Gate, 
     sandbox.faults.set("pmc", "server_error")
     shown = await gate.call("convert_ids", references=[reference])
     assert shown.outcome == "fact"
+
+
+async def test_a_queue_longer_than_the_deadline_is_a_fact_of_the_conversion(gate: Gate, wire: Transport) -> None:
+    reference = await gate.shown("90000101")
+    done = asyncio.Event()
+
+    async def occupy() -> None:
+        async with wire.job("pmc"):
+            await done.wait()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(20):
+            group.create_task(occupy())
+        await asyncio.sleep(0)
+        with wire.deadline(0.01):
+            shown = await gate.call("convert_ids", references=[reference])
+        done.set()
+    assert shown.outcome == "fact"
+    assert [failure.reason for failure in gate.ledger.failures()] == ["pmc_timeout"]
 
 
 async def test_a_heading_is_found_and_a_failure_is_no_missing_heading(gate: Gate, sandbox: SandboxServer) -> None:
