@@ -91,7 +91,7 @@ def batch(
             _workers(settings, queue, version, concurrency, workers, screen) as watch,
         ):
             # With its one worker in this process, the engine says that the database is away.
-            say = _silent if workers == 1 else screen.note
+            say = (lambda sentence: None) if workers == 1 else screen.note
             batch.run(stop, tell=_teller(screen, book, starting=workers > 1), watch=watch, say=say)
         write_letters(letters_file(out), list(batch.dead.values()))
     done = batch.progress
@@ -203,31 +203,27 @@ def _environment(settings: Settings, version: str) -> dict[str, str]:
     return environment
 
 
-def _silent(sentence: str) -> None:
-    return
-
-
 def _teller(screen: Screen, book: RunBook, *, starting: bool) -> Callable[[Progress], None]:
     """Says how far the batch is, now and then, and what waits for a worker that is not there.
 
     `starting`: workers of this command are on their way, so that it is no news that none is at work yet.
     """
     every = _TELL_TERMINAL_S if sys.stderr.isatty() else _TELL_S
-    said, looked, stranded = [time.monotonic()], [time.monotonic()], [list[str]()]
+    said = looked = time.monotonic()
+    stranded: list[str] = []
 
     def tell(progress: Progress) -> None:
+        nonlocal said, looked, stranded
         now = time.monotonic()
-        if now - said[0] >= every:
-            said[0] = now
+        if now - said >= every:
+            said = now
             screen.note(progress.sentence())
-        if now - looked[0] >= _LOOK_S:
-            looked[0] = now
+        if now - looked >= _LOOK_S:
+            looked = now
             health = book.health()
-            sentences = health.sentences()[1:] if health.workers or not starting else []
-            if sentences != stranded[0]:
-                stranded[0] = sentences
-                for sentence in sentences:
-                    screen.note(sentence)
+            before, stranded = stranded, health.sentences()[1:] if health.workers or not starting else []
+            for sentence in stranded if stranded != before else ():
+                screen.note(sentence)
 
     return tell
 

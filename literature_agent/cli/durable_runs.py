@@ -15,7 +15,7 @@ import typer
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.files import output_file
-from literature_agent.cli.forms import SUFFIXES, Format, form_of_output
+from literature_agent.cli.forms import SUFFIXES, Format, chosen_form
 from literature_agent.cli.screen import FAILED, Screen, color_wanted
 from literature_agent.errors import ConfigurationError, InvalidInputError, LiteratureError, counted
 
@@ -93,9 +93,7 @@ def resume(
     from literature_agent.durable.engine import version_for
     from literature_agent.durable.single import resume as resume_run
 
-    if json and output is None and format not in (None, Format.json):
-        raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
-    form = format or form_of_output(output) or (Format.json if json else Format.text)
+    form = chosen_form(format, output, json=json)
     file = None if output is None else output_file(output, run_id, SUFFIXES[form])
     screen = Screen(
         json=json or (form is Format.json and file is None), quiet=quiet, verbose=verbose, color=color_wanted(no_color)

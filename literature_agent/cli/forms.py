@@ -48,7 +48,18 @@ def format_of(output: Path) -> Format | None:
     return next((form for form, suffix in SUFFIXES.items() if output.name.lower().endswith(suffix)), None)
 
 
-def form_of_output(output: Path | None) -> Format | None:
+def chosen_form(format: Format | None, output: Path | None, *, json: bool) -> Format:
+    """The form of the answer that `--format`, `--output` and `--json` ask for together.
+
+    Raises:
+        InvalidInputError: they contradict each other, or the ending of the output names no form.
+    """
+    if json and output is None and format not in (None, Format.json):
+        raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
+    return format or _form_of_output(output) or (Format.json if json else Format.text)
+
+
+def _form_of_output(output: Path | None) -> Format | None:
     """The form that `--output` asks for; None where it asks for none: no file, a folder, a name without an ending.
 
     Raises:

@@ -20,9 +20,9 @@ from literature_agent.cli.forms import (
     SUFFIXES,
     Format,
     check_log_files,
+    chosen_form,
     document_of,
     failure_of,
-    form_of_output,
     rendered,
     rendered_log,
 )
@@ -115,11 +115,9 @@ def run(
             f"--open shows the HTML report, and --format {format} is another form.",
             recovery="Leave --format out, or give --format html.",
         )
-    if json and output is None and not open_report and format not in (None, Format.json):
-        raise InvalidInputError(f"--json and --format {format} contradict each other.", recovery="Give one of them.")
+    form = Format.html if open_report else chosen_form(format, output, json=json)
     options.check_limits(deadline, max_cost)
     limits = {"max_requests": max_requests, "max_cost_usd": max_cost, "deadline_s": deadline}
-    form = format or (Format.html if open_report else form_of_output(output)) or (Format.json if json else Format.text)
     beside = {
         "--output": output is not None,
         "--open": open_report,
