@@ -26,7 +26,7 @@ _PARTICLES = (
     r"(?:(?:van|von|der|den|de|del|della|di|da|dos|do|du|la|le|ter|ten|el|al|bin|ben|ibn|zu|zum|af|av|st\.?|graf)"
     r"[\s'-]){0,3}"
 )
-_NAME = rf"(?:(?i:{_PARTICLES}){CAPITALISED})"
+_NAME = rf"(?:(?:(?<![^\W_])(?i:{_PARTICLES}))?{CAPITALISED})"
 _INITIALS = rf"(?:,?\s?(?:[{UPPER}]\.?[\s-]?){{1,3}}(?![^\W\d_]))"
 _AND = r"(?:,\s?(?:and\s|&\s?)?|\s?[&/]\s?|\s(?:and|et|und|y|e|with)\s)"
 _NAMES = rf"{_NAME}{_INITIALS}?(?:{_AND}{_NAME}{_INITIALS}?){{0,4}}"
@@ -134,7 +134,7 @@ def author_years(text: str, known: Known, years: Iterable[Year]) -> Iterator[Hit
         if _is_surname(match["name"], known):
             yield Hit("author-year", match.start(), match.end())
     yield from _in_full(text, known)
-    yield from _family_name_alone(text)
+    yield from _family_name_alone(text, known)
     if known.people:
         yield from _known_people(text, known)
 
@@ -199,10 +199,28 @@ _ALONE = re.compile(
     rf"|(?<=[a-z]\s)\[(?P<in>{CAPITALISED})\](?=\s?[.,;:]|$)"
 )
 _NOT_ALONE = words("holm islam medina robin sun vega")
+# What only people do. Without an object it may be said of what they did it to: `Nausea reported by patients`.
+_TELL = (
+    r"(?:report(?:ed|s)|conclud(?:ed|es)|argu(?:ed|es)|claim(?:ed|s)|wrote|writes|not(?:ed|es)|stat(?:ed|es)|assert(?:ed|s)"
+    r"|hypothesi[sz]e[ds]|postulate[ds]|speculate[ds]|propos(?:ed|es)|describ(?:ed|es)|observ(?:ed|es)|believe[ds]|caution(?:ed|s))"
+    r"\s(?:that|a|an|the|no|this|these|it|similar|significant)\b"
+)
+_NOBODY_KNOWN = re.compile(
+    rf"(?:^|(?<=[.;:!?,]\s)|(?<=\b(?i:as)\s)|(?<=\b(?i:and|but)\s)|(?<=\bthat\s)|(?<=\b(?i:while)\s)|(?<=\b(?i:whereas)\s))"
+    rf"(?P<name>{CAPITALISED})(?:\s?[(\[]?\s?{TOKEN}\s?[)\]]?)?\s{_ALREADY}{_TELL}"
+)
+_BODIES = words("research staff management everybody everyone nobody somebody someone pfizer moderna merck bayer roche")
 
 
-def _family_name_alone(text: str) -> Iterator[Hit]:
-    """`Smith reported`, `according to Smith`, `Smith's trial`, `[Smith]`."""
+def _family_name_alone(text: str, known: Known) -> Iterator[Hit]:
+    """`Smith reported`, `according to Smith`, `Smith's trial`, `[Smith]`; and `Okonkwo argued that`, where no text of
+    the run holds the word."""
+    for match in _NOBODY_KNOWN.finditer(text):
+        low = bare(match["name"])
+        if _is_name(match["name"]) and low not in _BODIES and (low in SURNAMES or low[-1] != "s"):
+            written = re.compile(rf"(?<![^\W_]){low}(?![^\W_])", re.I)
+            if not any(written.search(each) for each in known.texts):
+                yield Hit("author-year", match.start(), match.end("name"))
     for match in _ALONE.finditer(text):
         name = next(name for name in match.groups() if name is not None)
         low = bare(name)
@@ -481,6 +499,18 @@ _YEAR_THEN = re.compile(rf"(?<!\d)(?:1[89]\d\d|20[0-3]\d)(?:[)\],]?\s(?:[a-z-]{{
 _INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
 _INITIALS_IN_FRONT = re.compile(rf"(?<![^\W_])((?:[{UPPER}]\.\s?-?){{1,4}})\s?$")
 _SAID_BEHIND = re.compile(rf"(?:-led|-style)?\s(?:{_SAID}|{_STUDY})\b|'s?\s(?:\w+\s)?{_STUDY}\b")
+_TELLS_BEHIND = re.compile(
+    rf"(?:\s?[(\[]?\s?{TOKEN}\s?[)\]]?)?,?\s(?:(?:\w{{2,12}}ly|also|first|later|then|has|have|had|further|again)\s){{0,2}}{_TELL}"
+)
+_WITHIN_A_SENTENCE = re.compile(r"[a-z][,;:]?\s$")
+_SAID_OR_ENDS = re.compile(
+    rf"\s{_ALREADY}{_SAID}\b(?!\s(?:by|in|for|as|to|with|at|from)\b)|'s\s(?:own\s)?(?:{_STUDY})\b"
+)
+_BY_END = re.compile(rf"\s?(?:[,.;:)]|{TOKEN}|$)")
+_TOLD_MORE_BEHIND = re.compile(
+    r"\s(?:(?:\w{2,12}ly|also|first|later|then|has|have|had)\s){0,2}(?:tested|tests|stated|states|claim(?:ed|s)|hypothesi[sz]e[ds]"
+    r"|postulated|speculated|(?:dis)?agree[ds]?|disput(?:ed|es)|doubt(?:ed|s)|believe[ds]|put\sit|was\sthe\sfirst)\b"
+)
 # A reference stands behind the name as a year would: `Ferrante {r} found`, `Ferrante and Okafor ({r})`.
 _CITED_BEHIND = re.compile(rf"(?:'s?)?(?:{_AND}{_NAME}{_INITIALS}?){{0,3}}[\s,;:]{{0,3}}[(\[]?\s?{TOKEN}")
 _TOLD_BEHIND = re.compile(rf"(?:\s?[(\[]?\s?{TOKEN}[)\]]?)?\s(?:has\s|have\s|also\s)?{_SAID}\b")
@@ -563,6 +593,11 @@ def _as_author(
     then = (_STRICTLY_THEN_YEAR if common or not capital else _THEN_YEAR).match(behind)
     if then and not MEASURED.match(behind, then.end()) and (not common or (capital and word not in NOT_NAMES)):
         return 0, then.end()
+    for person in people:
+        # `van der Berg`
+        first = person.family.removesuffix(word)
+        if first and capital and bare(before).endswith(f" {first}") and not _CALLED_AFTER.match(behind):
+            return len(first), 0
     given = re.search(r"([^\W\d_]+)\s$", before)
     if given and not common and any(person.given and bare(given.group(1)) == person.given for person in people):
         return len(given.group()), 0
@@ -581,6 +616,14 @@ def _as_author(
         return len(letters.group()), 0
     if given and any(person.given and bare(given.group(1)) == person.given for person in people):
         return len(given.group()), 0
+    # A common word is somebody where it does what only people do; who has no initials is a group.
+    if common and word not in NOT_NAMES and any(person.initials for person in people):
+        if _TELLS_BEHIND.match(behind):
+            return 0, 0
+        if _WITHIN_A_SENTENCE.search(before) and word not in EPONYMS and _SAID_OR_ENDS.match(behind):
+            return 0, 0
+        if _BY_BEFORE.search(before) and _BY_END.match(behind):
+            return 0, 0
     # `DAS28` is no author.
     if common or behind[:1].isdigit() or _ITS_OWN_NAME.match(behind):
         return None
@@ -589,6 +632,8 @@ def _as_author(
     if year := _YEAR_THEN.search(before):
         return len(before) - year.start(), 0
     if _TITLE_OF_PERSON.search(before) or _BY_BEFORE.search(before) or _SAID_BEHIND.match(behind):
+        return 0, 0
+    if _TOLD_MORE_BEHIND.match(behind):
         return 0, 0
     if _CITED_BEHIND.match(behind):
         return 0, 0

@@ -45,9 +45,9 @@ _CALLED_JOURNAL = re.compile(
 )
 _ENDS_CLAUSE = re.compile(r"[;!?]|\.\s")
 # Bodies that a journal has called together.
-_BODY = re.compile(r"\s(?:Standing\s)?Commissions?\b")
+_BODY = re.compile(r"\s(?:Standing\s)?Commissions?\b|(?<=Journal)\sClubs?\b", re.I)
 # What makes another name of the beginning of a journal's: `World Health Organization`.
-_ORGANISATION = re.compile(r"\sOrgani[sz]ation\b")
+_ORGANISATION = re.compile(r"\sOrgani[sz]ation\b|(?<=Journal)\sClubs?\b")
 # Where manuscripts went to, they were not always printed.
 _SUBMITTED_TO = re.compile(r"\bsubmi(?:t|ssion)[^.;]{0,40}\bto\s(?:the\s)?$", re.I)
 _PAPER = (

@@ -23,6 +23,15 @@ SHORTEST_TITLE = 5
 SHORTEST_QUOTED_TITLE = 3
 
 
+# Letters of one piece, that no decomposition makes plain.
+_STROKED = str.maketrans(
+    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "ħ": "h", "ı": "i"}
+    | {"æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "þ": "th", "Þ": "Th"}
+)
+# As names are written where there are no such letters: `Mueller`, `Soerensen`.
+_SPELLED_OUT = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
+
+
 class Person(NamedTuple):
     """A family name, and how the rest of the name may be written."""
 
@@ -35,7 +44,7 @@ def bare(word: str) -> str:
     """`word` in lower case without accents, to compare names by."""
     if word.isascii():
         return word.lower()
-    plain = unicodedata.normalize("NFKD", word)
+    plain = unicodedata.normalize("NFKD", word.translate(_STROKED))
     return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
 
 
@@ -134,9 +143,11 @@ def _add_person(people: dict[str, list[Person]], family: str, initials: str, giv
         initials = re.sub(r"\W", "", initials)
     given = bare(given.split(" ")[0])
     person = Person(" ".join(words), bare(initials), given if len(given) > 1 else "")
-    same_name = people.setdefault(words[-1], [])
-    if person not in same_name:
-        same_name.append(person)
+    spelled_out = bare(re.split(r"\s", family.strip())[-1].lower().translate(_SPELLED_OUT))
+    for key in {words[-1], spelled_out}:
+        same_name = people.setdefault(key, [])
+        if person not in same_name:
+            same_name.append(person)
 
 
 def journal_key(name: str) -> str:

@@ -79,7 +79,7 @@ PLACES = words(
     tirana toliara toulouse transylvania trieste troms tromso trondheim tubingen tucson tulsa turin turkiye turku
     tuscany tyrol ulsan umbria umea uppsala urumqi vasterbotten vellore veneto verona victoria vientiane vilnius
     waikato wellington windhoek wroclaw wurzburg xiamen xinjiang yakutia yangon yaounde yokohama yucatan
-    yunnan zagreb zanzibar zaragoza tromsø łodz wrocław białystok
+    yunnan zagreb zanzibar zaragoza bialystok
     zeeland zhejiang zhengzhou ziguinchor
 
     european american british english french german dutch italian spanish swedish danish norwegian finnish
@@ -139,7 +139,7 @@ NOT_NAMES = PLACES | words(
     census report guideline guidelines guidance recommendation recommendations criteria consensus statement
     position update updated revised revision protocol programme program project plan strategy policy act law
     bill directive regulation declaration convention classification definition standard standards conference
-    congress meeting symposium workshop summit agenda initiative network consortium collaboration collaborative
+    congress meeting symposium club workshop summit agenda initiative network consortium collaboration collaborative
     committee commission council agency association society college academy institute institutes university
     hospital centre center department ministry organization organisation foundation trust service services
     system panel board task force forum federation school medicaid medicare cochrane medline embase scopus

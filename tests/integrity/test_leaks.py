@@ -70,6 +70,53 @@ def test_authors_of_the_runs_own_works_are_known_by_name(written: str, world: Wo
     assert NOBODY.find(f"It is said that {written} as much.") == [] or "(2021)" in written
 
 
+SUBJECTS = (
+    "{} reported a benefit.", "Later {} confirmed this.", "{} doubts that it works.", "{} claims that it works.",
+    "{} disagrees.", "{} tested it in mice.", "{} was the first to test it.", "As {} showed, it works.",
+    "It works, according to {}.", "{}'s trial found no effect.", "{} et al. found it.", "In 2021, {} found it.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SUBJECTS)
+@pytest.mark.parametrize(
+    ("family", "written"),
+    [
+        ("Okonkwo", "Okonkwo"),
+        ("Ng", "Ng"),
+        ("van der Berg", "van der Berg"),
+        ("Łukasiewicz", "Lukasiewicz"),
+        ("Sørensen", "Sorensen"),
+        ("Müller", "Mueller"),
+        ("O'Brien", "O’Brien"),
+        ("García-López", "Garcia-Lopez"),
+    ],
+)
+def test_a_held_author_is_known_wherever_he_stands_as_the_subject(
+    family: str, written: str, said: str, world: World
+) -> None:
+    """Names that stand in no list: the run knows the authors of its own works, however they are spelled."""
+    world.show(paper(1, authors=(Author(family=family, given="Ada", initials="AB"),)))
+    assert [leak.kind for leak in world.desk.guard.find(said.format(written))] == ["author-year"]
+
+
+@pytest.mark.parametrize(
+    ("said", "leaks"),
+    [
+        ("Brown reported a benefit.", 1),
+        ("Later Brown found it.", 1),
+        ("It works, according to Brown.", 1),
+        ("Brown reported by growers is better.", 0),
+        ("Rice growing by Brown farmers found uses.", 0),
+        ("The Brown Group reported a benefit.", 0),
+    ],
+)
+def test_a_held_author_called_by_a_common_word_is_one_where_only_people_stand(
+    said: str, leaks: int, world: World
+) -> None:
+    world.show(paper(1, authors=(Author(family="Brown", given="Tom", initials="T"),)))
+    assert len(world.desk.guard.find(said)) == leaks
+
+
 def test_an_author_is_no_leak_as_a_word_of_the_question_or_of_a_paper(world: World) -> None:
     world.show(paper(1))
     said = "It is thought that Ferrante warns of harm."
