@@ -287,7 +287,10 @@ class LiteratureAggregator:
                 on_output(ctx, output)
             return ToolReturn(view_output(output, max_characters), metadata=output)
 
-        return flat_tool(Tool(literature_aggregator, name=name, takes_ctx=True))
+        tool = Tool(literature_aggregator, name=name, takes_ctx=True)
+        # The framework writes the aliases; the wire is snake_case, as in all other tools.
+        tool.function_schema.json_schema = AggregationRequest.model_json_schema(by_alias=False)
+        return flat_tool(tool)
 
     @takes_what(as_tool)
     def as_toolset(self, **options: Any) -> FunctionToolset[Any]:

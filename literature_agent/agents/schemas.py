@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any, TypeVar
 
 from pydantic_ai import Tool
@@ -22,19 +21,19 @@ def flat_schema(schema: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def input_schema(schema: dict[str, Any], *, without: Collection[str] = ()) -> dict[str, Any]:
-    """`flat_schema` of what a model writes, less the properties in `without`.
+def input_schema(schema: dict[str, Any]) -> dict[str, Any]:
+    """`flat_schema` of what a model writes.
 
     A member that need not be given is not offered as null too: to leave it out says the same in fewer words.
     """
     flat = _not_null(flat_schema(schema))
-    properties = {name: one for name, one in flat["properties"].items() if name not in without}
-    return {**flat, "properties": properties}
+    assert isinstance(flat, dict)  # an object schema stays one
+    return flat
 
 
-def flat_tool(tool: Tool[T], *, without: Collection[str] = ()) -> Tool[T]:
+def flat_tool(tool: Tool[T]) -> Tool[T]:
     """`tool` with the schema of its arguments made flat, once and for all; what it takes stays the same."""
-    tool.function_schema.json_schema = input_schema(tool.function_schema.json_schema, without=without)
+    tool.function_schema.json_schema = input_schema(tool.function_schema.json_schema)
     return tool
 
 

@@ -17,7 +17,6 @@ from pydantic import BeforeValidator, Field
 from pydantic_ai import FunctionToolset, ModelRetry, RunContext, Tool, ToolFailed, ToolReturn
 from pydantic_ai.messages import ModelResponse, ToolCallPart
 from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
-from pydantic_core import from_json
 
 from literature_agent.agents.conduct import OUTPUT_TOOL
 from literature_agent.agents.run import Ending, Run
@@ -25,45 +24,24 @@ from literature_agent.agents.schemas import flat_tool
 from literature_agent.custody import READ_TOOL, Call, Event, Shown
 from literature_agent.results import RelatedKind
 from literature_agent.sources import Source
+from literature_agent.sources._text import as_list, json_list
 
 TOOL_RETRIES = 3
-_FOR_CODE = frozenset({"cursor_mark", "page_size", "result_type"})
 _NO_MORE_CALLS = f"The budget of tool calls is used up: call `{OUTPUT_TOOL}` with what you have."
 
 
-def _as_list(value: Any) -> Any:
-    """Models send one value, or a list as JSON text, where a list is wanted (K093, K102)."""
-    if isinstance(value, str):
-        text = value.strip()
-        if text.startswith("["):
-            listed = _json_list(text)
-            return [text] if listed is None else listed
-        return [part.strip() for part in text.split(",") if part.strip()]
-    return value
-
-
-def _json_list(text: str) -> list[Any] | None:
-    """The list of texts that `text` holds as JSON."""
-    try:
-        read = from_json(text)
-    except ValueError:
-        return None
-    # What is nested is no list of texts, and a complaint about it could be too deep to be written.
-    return read if isinstance(read, list) and not any(isinstance(each, list | dict) for each in read) else None
-
-
 def _as_citations(value: Any) -> Any:
-    """As `_as_list`, but a text stays whole up to its line breaks: citations are full of commas."""
+    """As `as_list`, but a text stays whole up to its line breaks: citations are full of commas."""
     if not isinstance(value, str):
         return value
     # It may be a list of references, whose first number stands in square brackets.
-    listed = _json_list(value)
+    listed = json_list(value)
     return [line.strip() for line in value.splitlines() if line.strip()] if listed is None else listed
 
 
 References = Annotated[
     list[str],
-    BeforeValidator(_as_list),
+    BeforeValidator(as_list),
     Field(min_length=1, max_length=25, description="References copied exactly from tool results, at most 25."),
 ]
 
@@ -76,7 +54,7 @@ async def read_pmc_full_text(
     reference: Annotated[str, Field(description="Reference copied exactly from a tool result.")],
     sections: Annotated[
         list[str],
-        BeforeValidator(_as_list),
+        BeforeValidator(as_list),
         Field(default_factory=list, description="Headings wanted, as in the outline; tables by label (`Table 2`)."),
     ],
 ) -> str:
@@ -93,7 +71,7 @@ async def search_all(
     date_from: Annotated[str | None, Field(description="First publication date, YYYY[-MM[-DD]]")] = None,
     date_to: Annotated[str | None, Field(description="Last publication date, YYYY[-MM[-DD]]")] = None,
     publication_types: Annotated[
-        list[str] | None, BeforeValidator(_as_list), Field(description="Any of these types, such as Review")
+        list[str] | None, BeforeValidator(as_list), Field(description="Any of these types, such as Review")
     ] = None,
 ) -> str:
     """Search all sources at once: one list, each work once, best score first, and for each source what it answered.
@@ -208,7 +186,7 @@ def _built(function: Callable[..., Any], name: str | None, description: str | No
 def _built_search(tools: Any, name: str) -> Tool[Any]:
     # An unbound method has the signature that a model must see, less `self`.
     method = MethodType(_giving_text(getattr(tools, name)), object())
-    return flat_tool(Tool(method, name=name, takes_ctx=False), without=_FOR_CODE)
+    return flat_tool(Tool(method, name=name, takes_ctx=False))
 
 
 def _giving_text(function: FunctionType) -> FunctionType:
@@ -241,12 +219,7 @@ def build_toolset(sources: Sequence[Source]) -> CustodyToolset:
             tools.append(_search_tool(source.tools, source.search_tool))
             names.add(source.search_tool)
         if source.fetch_tool not in names:
-            held = (
-                "registrations found in {}: status, design, outcomes, posted results, linked works"
-                if source.name == "clinicaltrials"
-                else "records of papers found in {}: full abstract, MeSH headings, linked works"
-            ).format(source.label)
-            description = f"Whole {held}. Takes references only; ask for several at once."
+            description = f"Whole {source.holds}. Takes references only; ask for several at once."
             tools.append(_tool(_fetch, source.fetch_tool, description))
             names.add(source.fetch_tool)
     tools.append(_tool(read_pmc_full_text, READ_TOOL))

@@ -197,7 +197,7 @@ def _identifiers(
     for raw in dict.fromkeys(written):
         reference = custody.desk.shown(raw)
         if reference is None:
-            problems.append(custody.not_a_shown_reference(raw, source.search_tool))
+            problems.append(custody.not_a_shown_reference(raw, source))
             continue
         identifier = identifier_for(source, custody.registry.copies(reference))
         if identifier is None:

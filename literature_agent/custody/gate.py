@@ -381,15 +381,20 @@ class Custody:
             )
         )
 
-    def not_a_shown_reference(self, raw: str, tool: str) -> str:
-        """What is wrong with `raw` where a reference is wanted; `tool` is the search that shows references."""
+    def not_a_shown_reference(self, raw: str, asked: Source | None = None) -> str:
+        """What is wrong with `raw` where a reference is wanted, by a tool of the source `asked`."""
         identifier = identify(raw)
         written = quoted(raw, 200)
         if identifier is not None:
-            return (
-                f"{written} is an identifier; this tool takes references only. "
-                f"{tool} with the query {written} shows its reference, if it is there."
+            able = (source for source in (asked, *self.sources) if source is not None and not source.needs_window)
+            kind = "epmc" if identifier.kind == "ppr" else identifier.kind
+            found_by = next((source for source in able if kind in source.fetches), None)
+            way = (
+                f"{found_by.search_tool} with the query {written} shows its reference, if it is there."
+                if found_by is not None
+                else "No source of this run finds it; search for its title."
             )
+            return f"{written} is an identifier; this tool takes references only. {way}"
         meant = self.desk.meant(raw)
         if meant is not None:
             return f"{written} is mistyped; the reference is {meant}."
@@ -412,7 +417,7 @@ class Custody:
     async def _read(self, written: str, sections: Sequence[str], call: Call) -> Shown:
         reference = self.desk.shown(written)
         if reference is None:
-            return Shown("correction", self.not_a_shown_reference(written, "a search"))
+            return Shown("correction", self.not_a_shown_reference(written))
         ids = ids_of_records(self.registry.copies(reference))
         if not ids:
             return Shown("fact", f"{reference} has no full text that could be looked for: no identifier is known.")

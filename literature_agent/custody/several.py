@@ -124,7 +124,7 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
     written, kind = str(arguments.get("reference", "")), arguments.get("relation", "similar")
     reference = custody.desk.shown(written)
     if reference is None:
-        return Shown("correction", custody.not_a_shown_reference(written, "a search"))
+        return Shown("correction", custody.not_a_shown_reference(written))
     seed = seed_of_records(custody.registry.copies(reference))
     if not seed.ids and seed.nct_id is None:
         return Shown("fact", f"Nothing related to {reference} can be looked for: no identifier of it is known.")
@@ -217,7 +217,7 @@ async def _convert_ids(custody: Custody, arguments: Mapping[str, Any], call: Cal
     for written in dict.fromkeys(str(one) for one in arguments.get("references") or ()):
         reference = custody.desk.shown(written)
         if reference is None:
-            problems.append(custody.not_a_shown_reference(written, "a search"))
+            problems.append(custody.not_a_shown_reference(written))
             continue
         ids = seed_of_records(custody.registry.copies(reference)).ids
         # The converter knows PMIDs, PMCIDs and DOIs.

@@ -14,13 +14,11 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from literature_agent.errors import InvalidInputError, in_words
-from literature_agent.sources._text import one_line
+from literature_agent.sources._text import BETWEEN_ENTRIES, one_line
 
 # An empty list of these has a meaning that is written in the tool's description.
 _MAY_BE_EMPTY = frozenset({"sections", "searches"})
 _NULLS = frozenset({"", "null", "none", "undefined"})
-# PubMed has publication types with a comma in their name: `Clinical Trial, Phase III`.
-_BETWEEN = re.compile(r",(?!\s*Phase\b)", re.I)
 # Citations are full of commas.
 _BETWEEN_LINES = re.compile(r"[\r\n]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -84,7 +82,7 @@ def _read(name: str, value: Any, types: frozenset[str]) -> Any:
 
 def _read_list(name: str, value: Any) -> list[Any]:
     items = value
-    between = _BETWEEN_LINES if name == "citations" else _BETWEEN
+    between = _BETWEEN_LINES if name == "citations" else BETWEEN_ENTRIES
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("["):

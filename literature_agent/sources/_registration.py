@@ -49,6 +49,8 @@ class Source:
     enabled: Callable[[Settings], bool]
     leaves: str
     """What leaves the machine and to whom, in one sentence for `doctor` and the README."""
+    holds: str = "records of papers: full abstract, MeSH headings, linked works"
+    """What a whole record is, for the description of the fetch tool."""
     needs_window: bool = False
     """Its search reads a window of days: it needs both `date_from` and `date_to`."""
     takes: Callable[[Mapping[str, Any]], bool] = lambda arguments: True

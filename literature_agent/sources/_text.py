@@ -10,6 +10,8 @@ import re
 from calendar import monthrange
 from html.entities import html5
 
+from pydantic_core import from_json
+
 from literature_agent.errors import refused
 
 LONGEST_QUERY = 20_000
@@ -122,6 +124,32 @@ _MONTH_BEFORE_YEAR = re.compile(
     rf"(?:(?<![0-9])(?P<before>[0-9]{{1,2}})\.?\s+)?(?P<month>{_MONTH_NAME.pattern})\s*(?:(?P<after>[0-9]{{1,2}})\s*)?,?\s*$",
     re.I,
 )
+
+
+# PubMed has publication types with a comma in their name: `Clinical Trial, Phase III`.
+BETWEEN_ENTRIES = re.compile(r",(?!\s*Phase\b)", re.I)
+
+
+def as_list(value: object) -> object:
+    """The list that a model sent as one text: as JSON, or with commas between (K093, K102). All else as it is."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if text.startswith("["):
+        # A reference may itself be written in square brackets.
+        listed = json_list(text)
+        return [text] if listed is None else listed
+    return [entry.strip() for entry in BETWEEN_ENTRIES.split(text) if entry.strip()]
+
+
+def json_list(text: str) -> list[object] | None:
+    """The list of texts that `text` holds as JSON."""
+    try:
+        read = from_json(text)
+    except ValueError:
+        return None
+    # What is nested is no list of texts, and a complaint about it could be too deep to be written.
+    return read if isinstance(read, list) and not any(isinstance(each, list | dict) for each in read) else None
 
 
 def parse_partial_date(text: str, *, name: str = "date", source: str = "request") -> str:

@@ -221,6 +221,33 @@ async def test_fetch_tools_take_references_only_and_name_the_search_that_would_f
     assert output.status == "complete"
 
 
+@pytest.mark.parametrize(
+    ("tool", "identifier", "search"),
+    [
+        ("fetch_pubmed", "NCT90000001", "search_clinicaltrials"),
+        ("fetch_clinicaltrial", "90000101", "search_pubmed"),
+        ("fetch_biorxiv", "10.5555/synthetic.90000101", "search_pubmed"),
+        ("fetch_europepmc", "PMC90000101", "search_europepmc"),
+        ("convert_ids", "PPR900001", "search_europepmc"),
+        ("convert_ids", "NBK900001", "search for its title"),
+    ],
+)
+async def test_the_search_named_for_an_identifier_is_one_that_knows_its_kind(
+    settings: Settings, tool: str, identifier: str, search: str
+) -> None:
+    heard: list[str] = []
+
+    def listen(seen: Seen) -> Calls:
+        heard.append(seen.last)
+        return submit("Nothing was found.")
+
+    await LiteratureAggregator(scripted_model([(tool, {"references": [identifier]})], listen), settings=settings).run(
+        "What is known?"
+    )
+    assert "takes references only" in heard[0]
+    assert search in heard[0]
+
+
 async def test_the_model_never_sees_an_identifier_author_or_journal(settings: Settings) -> None:
     heard: list[str] = []
 

@@ -16,7 +16,7 @@ from pydantic_ai.profiles.google import GoogleJsonSchemaTransformer
 from pydantic_ai.profiles.openai import OpenAIJsonSchemaTransformer
 from pydantic_ai.tools import ToolDefinition
 
-from literature_agent import LiteratureAggregator, Settings
+from literature_agent import AggregationRequest, LiteratureAggregator, Settings
 from literature_agent.agents.agent import instructions
 from literature_agent.sources import select_sources
 from literature_agent.testing import scripted_model, submit
@@ -169,6 +169,40 @@ async def test_names_fit_every_provider(settings: Settings) -> None:
         assert len(definition.name) <= 64
         for name in definition.parameters_json_schema.get("properties", {}):
             assert name.isidentifier()
+
+
+async def test_every_tool_takes_its_arguments_in_snake_case(settings: Settings) -> None:
+    names = {
+        definition.name: set(definition.parameters_json_schema["properties"])
+        for definition in await definitions(settings)
+    }
+    assert all(name == name.lower() for taken in names.values() for name in taken)
+    assert names["literature_aggregator"] == set(AggregationRequest.model_fields)
+    # The European index is asked as its own callers ask it.
+    assert names["search_europepmc"] >= {
+        *("query", "max_results", "sources", "sort", "cursor_mark", "page_size", "result_type")
+    }
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "filters"),
+    [
+        ("search_pubmed", {"publication_types": '["Review"]'}, {"publication_types": "Review"}),
+        ("search_pubmed", {"languages": "eng, ger"}, {"languages": "eng, ger"}),
+        ("search_pubmed", {"publication_types": "Clinical Trial, Phase III"}, None),
+        ("search_europepmc", {"sources": "MED,PPR"}, {"sources": "MED, PPR"}),
+        ("search_europepmc", {"publication_types": "review"}, {"publication_types": "review"}),
+        ("search_clinicaltrials", {"overall_status": '["RECRUITING"]'}, {"overall_status": "RECRUITING"}),
+    ],
+)
+async def test_a_list_sent_as_text_is_read(
+    settings: Settings, tool: str, given: dict[str, Any], filters: dict[str, str] | None
+) -> None:
+    """K093, K102: models write one value, or a list as JSON, where a list is wanted."""
+    model = scripted_model([(tool, {"query": "metformin", **given})], submit("Nothing was found."))
+    (logged,) = (await LiteratureAggregator(model, settings=settings).run("Metformin?")).search_log
+    wanted = given if filters is None else filters
+    assert {name: logged.filters[name] for name in wanted} == wanted
 
 
 async def test_instructions_and_tools_are_the_same_in_every_turn(settings: Settings) -> None:

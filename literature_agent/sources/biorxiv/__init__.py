@@ -22,6 +22,7 @@ def _source(server: Server, leaves: str) -> Source:
         tools=BioRxivTools,
         enabled=lambda settings: True,
         leaves=leaves,
+        holds="records of preprints: full abstract, versions, the published paper",
         takes=lambda arguments: str(arguments.get("server") or "biorxiv").strip().lower() == server,
         needs_window=True,
         probe={"date_from": "2019-12-25", "date_to": "2019-12-25"},

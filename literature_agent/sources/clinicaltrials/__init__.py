@@ -21,4 +21,5 @@ SOURCE = Source(
     tools=ClinicalTrialsTools,
     enabled=lambda settings: True,
     leaves="Search queries and NCT numbers go to ClinicalTrials.gov (National Library of Medicine, USA).",
+    holds="registrations: status, design, outcomes, posted results, linked works",
 )

@@ -10,15 +10,10 @@ from pydantic import BeforeValidator, Field
 
 from literature_agent.artifacts import ClinicalTrial
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
-from literature_agent.sources._text import first_day, require_number
+from literature_agent.sources._text import as_list, first_day, require_number
 from literature_agent.sources.clinicaltrials.client import ClinicalTrialsClient
 from literature_agent.sources.clinicaltrials.parse import NAME
 from literature_agent.sources.clinicaltrials.query import MOST_RESULTS, Plan, plan_search, token_of
-
-
-def _as_list(value: object) -> object:
-    """A bare text where a list is wanted (K093)."""
-    return [value] if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
@@ -37,10 +32,10 @@ class ClinicalTrialsTools:
         intervention: Annotated[str | None, Field(description="Only studies of this drug or intervention")] = None,
         term: Annotated[str | None, Field(description="Further words that must stand in the record")] = None,
         overall_status: Annotated[
-            Sequence[str] | None, BeforeValidator(_as_list), Field(description="Any of: RECRUITING, COMPLETED ...")
+            Sequence[str] | None, BeforeValidator(as_list), Field(description="Any of: RECRUITING, COMPLETED ...")
         ] = None,
         phases: Annotated[
-            Sequence[str] | None, BeforeValidator(_as_list), Field(description="Any of: PHASE1 to PHASE4, EARLY_PHASE1")
+            Sequence[str] | None, BeforeValidator(as_list), Field(description="Any of: PHASE1 to PHASE4, EARLY_PHASE1")
         ] = None,
         date_from: Annotated[str | None, Field(description="First registered since, YYYY[-MM[-DD]]")] = None,
         date_to: Annotated[str | None, Field(description="First registered until, YYYY[-MM[-DD]]")] = None,

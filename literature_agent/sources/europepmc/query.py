@@ -17,8 +17,8 @@ _RESULT_TYPES: tuple[ResultType, ...] = ("core", "lite", "idlist")
 
 DEFAULT_SOURCES: tuple[EuropePMCSource, ...] = ("MED", "PMC", "PPR")
 MOST_RESULTS = 10_000
-LARGEST_PAGE = 1000
-"""Rows of one page; Europe PMC refuses 1,001."""
+LARGEST_PAGE = 100
+"""Rows of one page: `core` rows are large. Europe PMC itself refuses 1,001."""
 
 LONGEST_ADDRESS = 8000
 """Characters of an address that servers and browsers still take."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from literature_agent.artifacts import EuropePMCArticle
 from literature_agent.errors import source_error
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
-from literature_agent.sources._text import date_bounds, first_day, require_number
+from literature_agent.sources._text import as_list, date_bounds, first_day, require_number
 from literature_agent.sources.europepmc.client import EuropePMCClient, SearchPlan
 from literature_agent.sources.europepmc.parse import NAME
 from literature_agent.sources.europepmc.query import (
@@ -30,8 +30,6 @@ from literature_agent.sources.europepmc.query import (
     warnings_about,
 )
 
-USUAL_PAGE = 100
-"""Rows asked in one request: `core` rows are large."""
 REVIEWED, UNREVIEWED = 0.9, 0.75
 """Prior of a record: peer reviewed, or a preprint."""
 
@@ -50,12 +48,15 @@ class EuropePMCTools:
         page: Annotated[str | None, Field(description="`next_page` of the answer before, unchanged")] = None,
         sources: Annotated[
             Sequence[EuropePMCSource],
+            BeforeValidator(as_list),
             Field(description="MED PubMed, PMC papers only in PMC, PPR preprints, PAT patents, AGR Agricola"),
         ] = DEFAULT_SOURCES,
         date_from: Annotated[str | None, Field(description="First publication date, YYYY[-MM[-DD]]")] = None,
         date_to: Annotated[str | None, Field(description="Last publication date, YYYY[-MM[-DD]]")] = None,
         publication_types: Annotated[
-            Sequence[str] | None, Field(description="Any of these types, such as review or randomized controlled trial")
+            Sequence[str] | None,
+            BeforeValidator(as_list),
+            Field(description="Any of these types, such as review or randomized controlled trial"),
         ] = None,
         sort: Annotated[
             str | None,
@@ -81,7 +82,7 @@ class EuropePMCTools:
             )
             limit = require_number(max_results, "max_results", MOST_RESULTS, NAME)
             size = require_number(
-                min(limit, USUAL_PAGE) if page_size is None else page_size, "page_size", LARGEST_PAGE, NAME
+                min(limit, LARGEST_PAGE) if page_size is None else page_size, "page_size", LARGEST_PAGE, NAME
             )
             cursor, order, rows = start_cursor(page, cursor_mark), sort_sent(sort), result_type_sent(result_type)
             found = await self.client.search(SearchPlan(effective, limit, size, cursor, rows, order))

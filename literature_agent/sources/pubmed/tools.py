@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from literature_agent.artifacts import DetailedArticle
 from literature_agent.errors import SourceError, source_error, told
 from literature_agent.ids import strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult, SearchResult
+from literature_agent.sources._text import as_list
 from literature_agent.sources.pubmed.client import LookUp, PubMedClient, Records
 from literature_agent.sources.pubmed.hits import Hits
 from literature_agent.sources.pubmed.query import NAME, REACH, Asked, limit_of, offset_of, plan_search, read_ids
@@ -32,9 +33,13 @@ class PubMedTools:
         date_from: Annotated[str | None, Field(description="First publication date, YYYY[-MM[-DD]]")] = None,
         date_to: Annotated[str | None, Field(description="Last publication date, YYYY[-MM[-DD]]")] = None,
         publication_types: Annotated[
-            Sequence[str] | None, Field(description="Any of these types, such as Review or Randomized Controlled Trial")
+            Sequence[str] | None,
+            BeforeValidator(as_list),
+            Field(description="Any of these types, such as Review or Randomized Controlled Trial"),
         ] = None,
-        languages: Annotated[Sequence[str] | None, Field(description="Any of these languages, such as eng")] = None,
+        languages: Annotated[
+            Sequence[str] | None, BeforeValidator(as_list), Field(description="Any of these languages, such as eng")
+        ] = None,
         since_entry_date: Annotated[
             str | None, Field(description="Only records that entered PubMed on or after this date, YYYY[-MM[-DD]]")
         ] = None,

@@ -440,7 +440,7 @@ async def test_outage_that_passes_is_not_noticed(tools: EuropePMCTools, desk: De
         ({"max_results": 0}, "max_results=0"),
         ({"max_results": 10_001}, "max_results=10001"),
         ({"max_results": True}, "max_results=True"),
-        ({"page_size": 1001}, "page_size=1001"),
+        ({"page_size": 101}, "page_size=101"),
         ({"page_size": 0}, "page_size=0"),
         ({"date_from": "2021", "date_to": "2020"}, "exchange them"),
         ({"date_from": "yesterday"}, "'yesterday'"),
