@@ -35,8 +35,8 @@ _URLS = ("ncbi_base_url", "pmc_base_url", "europepmc_base_url", "biorxiv_base_ur
 
 
 def _either(name: str) -> AliasChoices:
-    """Names under which a setting is also read without the prefix."""
-    return AliasChoices(name, f"literature_agent_{name}")
+    """Names of a setting that is also read without the prefix: with it, it was meant for this program, and wins."""
+    return AliasChoices(f"literature_agent_{name}", name)
 
 
 class Settings(BaseSettings):
@@ -88,7 +88,8 @@ class Settings(BaseSettings):
     def _unset_placeholders(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        return {k: v for k, v in values.items() if not (isinstance(v, str) and _PLACEHOLDER.match(v))}
+        set_ = {k: v for k, v in values.items() if not (isinstance(v, str) and _PLACEHOLDER.match(v))}
+        return {k: v for k, v in set_.items() if f"literature_agent_{k}" not in set_}
 
     @field_validator("sources", mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from literature_agent.errors import ConfigurationError
 from literature_agent.settings import Settings, load_settings
@@ -43,6 +43,21 @@ def test_arguments_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("LITERATURE_AGENT_SOURCES", "pubmed")
     assert Settings().sources == ("pubmed",)
     assert Settings(sources=("europepmc",)).sources == ("europepmc",)
+
+
+def test_a_value_with_the_prefix_wins_over_one_without(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NCBI_API_KEY", "of-all-programs")
+    monkeypatch.setenv("LITERATURE_AGENT_NCBI_API_KEY", "of-this-one")
+    (tmp_path / "NCBI_API_KEY").write_text("of-a-file", encoding="utf-8")
+    for folder in ("", str(tmp_path)):
+        monkeypatch.setenv("LITERATURE_AGENT_SECRETS_DIR", folder)
+        assert key_of(Settings()) == "of-this-one"
+        assert key_of(Settings(ncbi_api_key=SecretStr("given"))) == "given"
+
+
+def key_of(settings: Settings) -> str:
+    assert settings.ncbi_api_key is not None
+    return settings.ncbi_api_key.get_secret_value()
 
 
 def test_the_secrets_folder_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
