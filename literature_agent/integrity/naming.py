@@ -7,8 +7,8 @@ import re
 from literature_agent.integrity.known import Known, bare, name_words
 from literature_agent.integrity.vocabulary import (
     COMMON_WORD_JOURNALS,
-    EPONYMS,
     JOURNALS,
+    NAMED_THINGS,
     NOT_NAMES,
     SURNAMES,
     WORD_NAMES,
@@ -86,7 +86,7 @@ def is_name(name: str) -> bool:
 
 def may_be_family(low: str) -> bool:
     """Whether a bare word is none of the words that are no family name."""
-    if low in NOT_NAMES or low in EPONYMS or low in COMMON_WORD_JOURNALS or low in JOURNALS:
+    if low in NOT_NAMES or low in NAMED_THINGS or low in COMMON_WORD_JOURNALS or low in JOURNALS:
         return False
     return low in SURNAMES or _NOUN.search(low) is None
 
@@ -95,7 +95,12 @@ def is_surname(name: str, known: Known, *, least: int = 5) -> bool:
     """Whether the run, or everybody, knows a word, or the last part of it, as a family name and as nothing else."""
     low = bare(name)
     for part in (low, low.rpartition("-")[2]):
-        if len(part) < least or (part in WORD_NAMES and not name[0].isupper()) or part in NOT_NAMES or part in EPONYMS:
+        if (
+            len(part) < least
+            or (part in WORD_NAMES and not name[0].isupper())
+            or part in NOT_NAMES
+            or part in NAMED_THINGS
+        ):
             continue
         if part in SURNAMES or (part in known.people and part not in WORD_NAMES):
             return True
@@ -109,4 +114,4 @@ def has_surname(names: str) -> bool:
 
 def is_word(word: str) -> bool:
     """Whether a bare word is a word of the language, or the name of a thing, beside being a name."""
-    return word in NOT_NAMES or word in EPONYMS or word in WORD_NAMES
+    return word in NOT_NAMES or word in NAMED_THINGS or word in WORD_NAMES

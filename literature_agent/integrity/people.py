@@ -19,7 +19,7 @@ from literature_agent.integrity.naming import (
     TITLE_OF_PERSON,
     is_word,
 )
-from literature_agent.integrity.vocabulary import EPONYMS, NOT_NAMES, words
+from literature_agent.integrity.vocabulary import NAMED_THINGS, NOT_NAMES, words
 from literature_agent.integrity.years import MEASURED, SIGNS, UPPER
 
 _SPACED_OUT = re.compile(r"(?<![^\W_])(?:[^\W\d_]\s){3,24}[^\W\d_](?![^\W_])")
@@ -149,7 +149,7 @@ def _as_author(
     if common and word not in NOT_NAMES and any(person.initials for person in people):
         if _TELLS_BEHIND.match(behind):
             return 0, 0
-        if _WITHIN_A_SENTENCE.search(before) and word not in EPONYMS and _SAID_OR_ENDS.match(behind):
+        if _WITHIN_A_SENTENCE.search(before) and word not in NAMED_THINGS and _SAID_OR_ENDS.match(behind):
             return 0, 0
         if _BY_BEFORE.search(before) and _BY_END.match(behind):
             return 0, 0

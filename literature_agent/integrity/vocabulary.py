@@ -185,8 +185,9 @@ NOT_NAMES = PLACES | words(
 )
 """Capitalised words that stand before a year and name no author, in lower case."""
 
-# Methods, signs and diseases that bear a name: "Cox 1972 model" apart, they are no citation.
-EPONYMS = words(
+# Methods, signs, diseases and firms that bear a family name: "Cox 1972 model" apart, they are no citation. An author of
+# the run's own works who is called so is one where only an author can stand.
+NAMED_THINGS = words(
     """
     alzheimer parkinson crohn huntington hodgkin graves cushing addison hashimoto down marfan raynaud barrett
     bell kaposi paget student cohen cochran pearson spearman kaplan meier mann whitney wilcoxon bonferroni tukey
