@@ -6,6 +6,7 @@ through `Custody`, so the toolset holds no run and is built once.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -150,7 +151,11 @@ class CustodyToolset(WrapperToolset[Run]):
             run.tell(Event(kind="budget", text=run.ending.sentence))
             raise ToolFailed(_NO_MORE_CALLS)
         run.tool_calls += 1
-        shown: Shown = await run.custody.call(name, tool_args, call)
+        try:
+            shown: Shown = await run.custody.call(name, tool_args, call)
+        except asyncio.CancelledError:
+            run.tool_calls -= 1  # a call that is cut with its run is none; whether it had begun is a matter of chance
+            raise
         run.refused = run.refused + 1 if shown.outcome == "correction" else 0
         if shown.outcome == "correction" and ctx.retry < ctx.max_retries:
             raise ModelRetry(shown.text)
