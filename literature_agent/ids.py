@@ -46,7 +46,26 @@ _PREPRINT_DOI = re.compile(r"^10\.(?:1101|64898)/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,
 _VERSION_TAIL = re.compile(
     r"(?P<base>/(?:\d{4}\.\d{2}\.\d{2}\.)?\d{6,8})(?:v\d+)?(?:\.(?:full|abstract))?(?:\.pdf)?$", re.I
 )
-_RESOLVING_VERSION = re.compile(r"^(?P<base>10\.21203/rs\.\d\.rs-\d+|10\.20944/preprints\d{6}\.\d{4,6})[/.]v\d+$")
+# Each pattern asks for the whole form that its publisher gives, so that no number which belongs to a DOI is taken off.
+_RESOLVING_VERSION = re.compile(
+    r"""
+    (?P<base>
+        10\.21203/rs\.\d\.(?:[a-z]+-)?\d+(?=/v)                      # Research Square, Protocol Exchange
+      | 10\.20944/preprints\d{6}\.\d{4,6}(?=\.v)                     # Preprints.org
+      | 10\.(?:12688|35241)/[a-z0-9]+\.(?:\d+|\d+-\d+(?=\.v))(?=\.)  # F1000Research, Wellcome, Gates, HRB Open ...
+      | 10\.3310/nihropenres\.\d+(?=\.)
+      | 10\.7554/elife\.\d{5,6}(?=\.[1-9]$)                          # eLife: reviewed preprints; figures end in .001
+      | 10\.26434/chemrxiv(?:-\d{4}-[a-z0-9]{4,6}(?=-v)|\.\d+(?=\.v))
+      | 10\.\d{5}/osf\.io/[a-z0-9]{5}(?=_v)                          # PsyArXiv and other servers of OSF
+      | 10\.22541/(?:au|essoar)\.\d+\.\d+(?=/v)                      # Authorea
+      | 10\.36227/techrxiv\.[\d.]+(?=[/.]v)
+      | 10\.7287/peerj\.preprints\.\d+(?=v)
+      | 10\.48550/arxiv\.(?:\d{4}\.\d{4,5}|[a-z.-]+/\d{7})(?=v)
+    )
+    [-_/.]?v?\d{1,2}
+    """,
+    re.X,
+)
 _DOI_ENCODED = re.compile(r"10\.\d{4,9}(?:\.\d+){0,8}%2f", re.I)
 _PMID = re.compile(r"(?:https?://(?:www\.)?pubmed\.ncbi\.nlm\.nih\.gov/|pmid\s*[:=]?\s*|med:)?0*([1-9]\d{0,7})/?", re.I)
 _PMCID = re.compile(
@@ -104,14 +123,13 @@ def strip_doi_version(doi: str) -> str:
 
 
 def joining_doi(doi: str) -> str:
-    """The DOI under which versions of one preprint are one work: without the suffix of `strip_doi_version`, of Research
-    Square (`/v1`) and of Preprints.org (`.v1`).
+    """The DOI under which versions of one preprint or article are one work: without the suffix of `strip_doi_version`,
+    of Research Square (`/v1`), Preprints.org (`.v1`), F1000Research and its like (`.1`), eLife (`.1`) and others.
 
-    At these two only the DOI with its version resolves, so it is asked for and shown as it is.
+    There the DOI with its version is registered, often alone, so it is asked for and shown as it is.
     """
-    if doi.startswith(("10.21203/", "10.20944/")):
-        return _RESOLVING_VERSION.sub(lambda m: m.group("base"), doi)
-    return strip_doi_version(doi)
+    match = _RESOLVING_VERSION.fullmatch(doi)
+    return match["base"] if match else strip_doi_version(doi)
 
 
 def is_preprint_server_doi(doi: str) -> bool:

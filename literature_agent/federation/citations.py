@@ -18,7 +18,7 @@ from literature_agent.artifacts import Artifact, CitationArtifact
 from literature_agent.errors import SourceError, refused
 from literature_agent.federation.citation_text import Citation, read_citation
 from literature_agent.federation.related import named_in
-from literature_agent.ids import normalise_doi, normalise_pmcid, normalise_pmid, strip_doi_version
+from literature_agent.ids import joining_doi, normalise_doi, normalise_pmcid, normalise_pmid
 from literature_agent.results import CitationMatch, ErrorInfo, FetchResult, FieldDifference
 from literature_agent.sources import SOURCES, Source
 from literature_agent.sources.pubmed.citmatch import Locator, locate
@@ -101,8 +101,8 @@ def compare(citation: Citation, record: CitationArtifact) -> Comparison:
     hold("volume", citation.volume, volume, _folded(citation.volume or "") == _folded(volume or ""))
     page = _first_page(getattr(record, "pages", None) or "")
     hold("first_page", citation.first_page, page, _first_page(citation.first_page or "") == page)
-    dois = {strip_doi_version(doi) for doi in (record.doi or "", *record.alternate_dois)}
-    hold("doi", citation.doi, record.doi, strip_doi_version(citation.doi or "") in dois)
+    dois = {joining_doi(doi) for doi in (record.doi or "", *record.alternate_dois)}
+    hold("doi", citation.doi, record.doi, joining_doi(citation.doi or "") in dois)
     for name in ("pmid", "pmcid"):
         found = getattr(record, name, None)
         hold(name, getattr(citation, name), found, getattr(citation, name) == found)

@@ -27,7 +27,7 @@ from literature_agent.artifacts import (
 )
 from literature_agent.errors import InvalidInputError, SourceError, counted
 from literature_agent.federation.ids import LONGEST_ID, Ids, ids_of_records
-from literature_agent.ids import identify, is_preprint_server_doi, strip_doi_version
+from literature_agent.ids import identify, is_preprint_server_doi, joining_doi, strip_doi_version
 from literature_agent.registry import ArtifactRegistry, Reference
 from literature_agent.results import ErrorInfo, FetchResult, RelatedKind, RelatedResult, SearchStatus, TrailStep
 from literature_agent.sources import SOURCES, Source
@@ -60,7 +60,7 @@ class Seed(NamedTuple):
                 (self.ids.pmcid, getattr(artifact, "pmcid", None)),
                 (self.nct_id, getattr(artifact, "nct_id", None)),
                 (self.ids.ppr, getattr(artifact, "epmc_id", None)),
-                (self.ids.doi, artifact.doi and strip_doi_version(artifact.doi)),
+                (self.ids.doi and joining_doi(self.ids.doi), artifact.doi and joining_doi(artifact.doi)),
             )
         )
 
@@ -445,9 +445,9 @@ class _Finder:
 def named_in(result: FetchResult, asked: str) -> Artifact | None:
     """The record that carries the identifier asked for."""
     known = identify(asked)
-    value = strip_doi_version(known.value) if known is not None and known.kind == "doi" else known and known.value
+    value = joining_doi(known.value) if known is not None and known.kind == "doi" else known and known.value
     for artifact in result.artifacts:
-        dois = {strip_doi_version(doi) for doi in (artifact.doi or "", *artifact.alternate_dois)}
+        dois = {joining_doi(doi) for doi in (artifact.doi or "", *artifact.alternate_dois)}
         others = {getattr(artifact, name, None) for name in ("pmid", "pmcid", "nct_id", "epmc_id")}
         if value in dois | others or asked.partition(":")[2] in others:
             return artifact

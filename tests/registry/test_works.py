@@ -79,8 +79,8 @@ def test_one_shared_identifier_makes_copies_of_one_work(
 
 @pytest.mark.parametrize(
     "doi",
-    ["10.21203/rs.3.rs-9900001/v{}", "10.20944/preprints203101.0001.v{}"],
-    ids=["Research Square", "Preprints.org"],
+    ["10.21203/rs.3.rs-9900001/v{}", "10.20944/preprints203101.0001.v{}", "10.12688/f1000research.990001.{}"],
+    ids=["Research Square", "Preprints.org", "F1000Research"],
 )
 def test_versions_of_one_preprint_are_one_work_and_the_doi_shown_resolves(
     registry: ArtifactRegistry, make: Any, doi: str
