@@ -11,7 +11,8 @@ Anything outside this tree is a bug and looks like one.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
+from difflib import get_close_matches
 from typing import Any, Literal, Protocol
 
 ErrorKind = Literal[
@@ -177,6 +178,24 @@ def in_words(message: str) -> str:
     for pattern, said in _WORDS:
         message = re.sub(pattern, said, message.strip())
     return message
+
+
+def meant(word: str, choices: Iterable[str]) -> str:
+    """` Did you mean 'pubmed'?`, for the end of a message; empty where no choice fits.
+
+    One fits if it or one of its parts begins with the word (`--languages` for `--lang`), if it has the same first part
+    (`--max-articles` for `--max-results`), or if only a slip parts them.
+    """
+    names = {choice.casefold().lstrip("-"): choice for choice in choices}
+    wanted = word.casefold().strip().lstrip("-")
+    near = [wanted] if wanted in names else []
+    if len(wanted) > 1:
+        near = near or [name for name in names if re.search(rf"(?:^|[-_ ]){re.escape(wanted)}", name)]
+        first, dash, _ = wanted.partition("-")
+        near = near or [name for name in names if dash and name.startswith(first + dash)]
+        as_long = [name for name in names if abs(len(name) - len(wanted)) <= 1]
+        near = near or get_close_matches(wanted, as_long, n=1, cutoff=0.75)
+    return f" Did you mean {' or '.join(repr(names[name]) for name in sorted(near)[:3])}?" if near else ""
 
 
 def _rebuild(kind: type[LiteratureError], message: str, reason: str, retryable: bool, recovery: str) -> LiteratureError:

@@ -11,7 +11,6 @@ import itertools
 import re
 import sys
 import traceback
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import version
 from typing import Annotated, Any
@@ -32,7 +31,7 @@ from literature_agent.cli.reading import read
 from literature_agent.cli.run import run
 from literature_agent.cli.screen import FAILED, USAGE, Screen, code_of
 from literature_agent.cli.serve import sandbox
-from literature_agent.errors import InvalidInputError, LiteratureError, in_words
+from literature_agent.errors import InvalidInputError, LiteratureError, in_words, meant
 
 PROGRAM = "literature-agent"
 
@@ -82,7 +81,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         code = _command()(args=arguments, prog_name=PROGRAM, standalone_mode=False)
     except TyperException as refused:
-        return _usage_error(screen, refused)
+        return _usage_error(screen, refused, arguments)
     except LiteratureError as error:
         screen.error(error)
         return code_of(error)
@@ -108,38 +107,57 @@ def _wants_json(arguments: list[str]) -> bool:
     return not {"--json", "--jsonl", "--format=json"}.isdisjoint(options) or "json" in formats
 
 
-def _usage_error(screen: Screen, refused: TyperException) -> int:
+def _usage_error(screen: Screen, refused: TyperException, arguments: list[str]) -> int:
     message = " ".join(refused.format_message().split())
-    context = getattr(refused, "ctx", None)
     if not screen.json and message.startswith("Usage:"):
         # No command given: the message is the whole help.
         sys.stderr.write(refused.format_message() + "\n")
         return USAGE
-    command = context.command_path if context is not None else PROGRAM
-    message = in_words(message)
-    message = (message if message.endswith((".", "?", "!")) else f"{message}.") + _meant(message)
-    if message.startswith("Usage:"):
-        message = "No command given."
-    screen.error(InvalidInputError(message, recovery=_next_step(message, command)))
+    verb = arguments[0] if arguments and arguments[0] in _command().commands else ""
+    message = "No command given." if message.startswith("Usage:") else _refusal(message, verb)
+    screen.error(InvalidInputError(message, recovery=_next_step(message, verb)))
     return USAGE
 
 
+def _refusal(message: str, verb: str) -> str:
+    """Why the line is refused, as a sentence, with what was meant instead of what the parser guesses."""
+    commands = _command().commands
+    if wrong := re.match(r"No such option: (\S+)", message):
+        known = (commands[verb] if verb else _command()).params
+        options = [option for parameter in known for option in parameter.opts if option.startswith("--")]
+        return f"{wrong[0]}.{meant(wrong[1], options)}"
+    if wrong := re.match(r"No such command '(.*?)'\.", message):
+        return f"{wrong[0]}{meant(wrong[1], commands)}"
+    for pattern, said in _IN_WORDS:
+        message = re.sub(pattern, said, message)
+    message = in_words(message)
+    message = message if message.endswith((".", "?", "!")) else f"{message}."
+    choice = re.search(r"'([^']*)' is not one of (.*)", message)
+    return message + (meant(choice[1], re.findall(r"'([^']+)'", choice[2])) if choice else "")
+
+
+# How the parser says what is wrong with a line, and how a person does.
+_IN_WORDS = (
+    (r"requires an argument", "needs a value"),
+    (r"Got unexpected extra argument\(s\) \((.*)\)$", r"Too many arguments: \1"),
+)
 _IN_QUOTES = {"run": "question", "chat": "question", "search": "query"}
 """What a shell takes apart."""
+_AFTER_SOURCE = {"search": "QUERY", "fetch": "ID"}
 
 
-def _next_step(message: str, command: str) -> str:
-    verb = command.rpartition(" ")[2]
-    if re.match(r"Got unexpected extra argument\S* \([^-]", message) and verb in _IN_QUOTES:
-        return f"Put the {_IN_QUOTES[verb]} in quotes, or see `{command} --help`."
-    if verb in ("search", "fetch") and message.startswith("No such option: --source"):
+def _next_step(message: str, verb: str) -> str:
+    from literature_agent.sources import SOURCES
+
+    surplus = message.partition("Too many arguments: ")[2].rstrip(".")
+    names = {each.strip(",") for each in surplus.lower().split()}
+    if names and verb in ("run", "chat") and names <= {source.name for source in SOURCES}:
+        return "Join the names of sources by commas: --sources A,B."
+    if surplus and verb in _IN_QUOTES and not surplus.startswith("-"):
+        return f"Put the {_IN_QUOTES[verb]} in quotes, or see `{PROGRAM} {verb} --help`."
+    if verb in _AFTER_SOURCE and message.startswith("No such option: --source"):
         part = "; a part of Europe PMC is named in the query, as SRC:PPR" if verb == "search" else ""
         return f"The source is the first word after `{verb}`{part}."
-    return f"See `{command} --help`."
-
-
-def _meant(message: str) -> str:
-    """The choice that a refused value may have meant, as a question; empty where none is near."""
-    refused = re.search(r"'([^']*)' is not one of (.*)", message)
-    near = get_close_matches(refused[1], re.findall(r"'([^']+)'", refused[2]), n=1) if refused else []
-    return f" Did you mean {near[0]!r}?" if near else ""
+    if verb in _AFTER_SOURCE and message.startswith("Missing argument"):
+        return f"Write `{PROGRAM} {verb} SOURCE {_AFTER_SOURCE[verb]}`, with a source such as pubmed."
+    return f"See `{PROGRAM} {verb} --help`." if verb else f"See `{PROGRAM} --help`."

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
@@ -19,7 +18,7 @@ import typer
 
 from literature_agent.cli import options
 from literature_agent.cli.screen import USAGE, Screen, color_wanted
-from literature_agent.errors import ConfigurationError, LiteratureError, counted
+from literature_agent.errors import ConfigurationError, LiteratureError, counted, meant
 
 if TYPE_CHECKING:
     from literature_agent.settings import Settings
@@ -101,11 +100,11 @@ def _installation() -> Iterator[Finding]:
 def _misspelt_settings() -> Iterator[Finding]:
     from literature_agent.settings import Settings
 
-    known = {_PREFIX + name.upper() for name in Settings.model_fields} | {_PREFIX + "SECRETS_DIR"}
+    known = {name.upper() for name in Settings.model_fields} | {"SECRETS_DIR"}
     for name in sorted(os.environ):
-        if name.upper().startswith(_PREFIX) and name.upper() not in known:
-            near = get_close_matches(name.upper(), known, n=1)
-            todo = f"Did you mean {near[0]}?" if near else "Remove it."
+        written = name.upper().removeprefix(_PREFIX)
+        if name.upper().startswith(_PREFIX) and written not in known:
+            todo = meant(written, known).strip() or "Remove it."
             yield Finding("settings", "warning", f"{name} is no setting of this program.", todo)
 
 

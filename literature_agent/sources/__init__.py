@@ -6,10 +6,9 @@ It knows no registry, ledger or reference. What the rest of the house must know 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
-from literature_agent.errors import InvalidInputError, expect_texts, source_error, split_names
+from literature_agent.errors import InvalidInputError, expect_texts, meant, source_error, split_names
 from literature_agent.settings import Settings
 from literature_agent.sources import biorxiv, clinicaltrials, europepmc, pubmed
 from literature_agent.sources._registration import Source, SourceTools
@@ -48,9 +47,8 @@ def find_source(name: str, settings: Settings, *, is_search: bool = False) -> So
             f"`{ALL}` is no source by itself: it asks every one at once, in a search alone.",
             recovery=f"Name the source: {', '.join(names)}.",
         )
-    near = difflib.get_close_matches(str(wanted), names, n=1)
     raise InvalidInputError(
-        f"Unknown source {name!r}." + (f" Did you mean {near[0]!r}?" if near else ""),
+        f"Unknown source {name!r}.{meant(str(wanted), names)}",
         recovery=f"Use one of: {', '.join(names)}" + (f"; or `{ALL}`, which asks them all." if is_search else "."),
     )
 

@@ -154,7 +154,7 @@ def test_a_model_with_its_key_is_ok_and_its_provider_is_named(cli: Run, monkeypa
 def test_a_misspelt_setting_is_found(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITERATURE_AGENT_MODLE", "x")
     finding = _finding(cli("doctor", "--offline", "--json"), "settings")
-    assert finding["todo"] == "Did you mean LITERATURE_AGENT_MODEL?"
+    assert finding["todo"] == "Did you mean 'MODEL'?"
 
 
 def test_a_cache_that_cannot_be_written_is_a_warning(cli: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -90,6 +90,16 @@ BAD_INPUT = [
     (("run", "x", "--record", "/dev/null/folder"), "Nothing can be recorded in '/dev/null/folder'"),
     (("run", "x", "--record", "/etc"), "The folder '/etc' is not empty"),
     (("run", "--replay", "/no/such/folder"), "There is no recording in '/no/such/folder'."),
+    (("run", "x", "--from", "2015"), "No such option: --from. Did you mean '--date-from'?"),
+    (("run", "x", "--to", "2015"), "Did you mean '--date-to'?"),
+    (("run", "x", "--cost", "1"), "Did you mean '--max-cost'?"),
+    (("run", "x", "--max-results", "5"), "Did you mean '--max-articles' or '--max-cost' or '--max-requests'?"),
+    (("run", "x", "--type", "Review"), "Did you mean '--publication-types'?"),
+    (("run", "x", "--format", "bib"), "Did you mean 'bibtex'?"),
+    (("run", "x", "--format", "HTML"), "Did you mean 'html'?"),
+    (("run", "x", "--sandbox=yes"), "Option '--sandbox' does not take a value."),
+    (("read", "PMC1", "PMC2"), "Too many arguments: PMC2."),
+    (("SEARCH", "pubmed", "x"), "Did you mean 'search'?"),
     (("run", "--drift", "/etc"), "There is no recording in '/etc'."),
     (("run", "--drift", "x", "--open"), "prints what has changed, so --open has nothing to do."),
     (("run", "--drift", "x", "--output", "a.md"), "so --output has nothing to do"),
@@ -152,6 +162,9 @@ def test_what_the_system_refuses_is_said_in_words(cli: Run, server: SandboxServe
         (("search", "nosuch", "x"), "medrxiv, clinicaltrials; or `all`, which asks them all."),
         (("search", "europepmc", "x", "--sources", "PPR"), "word after `search`; a part of Europe PMC is named in the"),
         (("fetch", "pubmed", "1", "--source", "x"), "The source is the first word after `fetch`."),
+        (("run", "x", "--sources", "pubmed", "europepmc"), "Join the names of sources by commas: --sources A,B."),
+        (("search", "metformin"), "Write `literature-agent search SOURCE QUERY`, with a source such as pubmed."),
+        (("fetch", "90000101"), "Write `literature-agent fetch SOURCE ID`, with a source such as pubmed."),
         (("run", "metformin", "and", "memory"), "Put the question in quotes, or see `literature-agent run --help`."),
         (("search", "pubmed", "metformin", "memory"), "Put the query in quotes"),
         (("run", "x", "--output", "answer.docx"), ".nbib, .json, or give --format."),
@@ -161,6 +174,36 @@ def test_what_the_system_refuses_is_said_in_words(cli: Run, server: SandboxServe
 def test_the_next_step_fits_the_command(cli: Run, arguments: tuple[str, ...], said: str) -> None:
     assert said in cli(*arguments).err
     assert said in cli(*arguments, "--json").document["error"]["recovery"]
+
+
+def test_an_option_without_its_value_is_said_with_the_command(cli: Run) -> None:
+    done = cli("run", "x", "--model")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "Error: Option '--model' needs a value. See `literature-agent run --help`.\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *[
+            ("run", "x", option)
+            for option in ("--mail", "--budget", "--html", "--question", "--version", "--year", "-n")
+        ],
+        *[("search", "pubmed", "x", option) for option in ("--format", "--output", "--model")],
+        ("chat", "x", "--format"),
+        ("sandbox", "--host"),
+        ("run", "x", "--sources", "arxiv"),
+        ("search", "pubmed,europepmc", "x"),
+        ("run", "x", "--format", "docx"),
+        ("config",),
+    ],
+    ids=" ".join,
+)
+def test_what_fits_nothing_gets_no_suggestion(cli: Run, arguments: tuple[str, ...]) -> None:
+    done = cli(*arguments)
+    assert done.code == 2
+    assert "mean" not in done.err
+    assert "Possible" not in done.err
 
 
 def test_a_server_that_could_keep_nothing_does_not_start(

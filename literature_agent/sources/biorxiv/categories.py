@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Literal
 
-from literature_agent.errors import refused
+from literature_agent.errors import meant, refused
 from literature_agent.sources._text import quoted
 
 Server = Literal["biorxiv", "medrxiv"]
@@ -118,10 +117,8 @@ def known_category(category: str | None, server: Server) -> str | None:
     # The website adds what a category includes: "infectious diseases (except hiv/aids)".
     if (bare := wanted.partition("(")[0].strip()) in CATEGORIES[server]:
         return bare
-    near = difflib.get_close_matches(wanted, CATEGORIES[server], n=1)
     raise refused(
         server,
-        f"category={quoted(category)} is no category of {LABELS[server]}."
-        + (f" Did you mean {near[0]!r}?" if near else ""),
+        f"category={quoted(category)} is no category of {LABELS[server]}.{meant(wanted, CATEGORIES[server])}",
         f"Use one of: {', '.join(CATEGORIES[server])}.",
     )
