@@ -21,6 +21,8 @@ from literature_agent.artifacts import (
     PubMedArticle,
     Record,
 )
+from literature_agent.registry.families import family_of, work_at
+from literature_agent.registry.joining import abstract_copy, add_copy, compose, join_works
 from literature_agent.registry.references import (
     FoundReference,
     Reference,
@@ -30,16 +32,9 @@ from literature_agent.registry.references import (
     written_key,
 )
 from literature_agent.registry.stores import MemoryStore, Store
-from literature_agent.registry.texts import StoredText, stored_texts, text_hash
-from literature_agent.registry.works import (
-    Work,
-    abstract_copy,
-    add_copy,
-    compose,
-    identities,
-    join_works,
-    new_work,
-)
+from literature_agent.registry.texts import StoredText, stored_texts
+from literature_agent.registry.texts import text_hash as hash_of
+from literature_agent.registry.works import Work, identities, new_work
 from literature_agent.results import FullText
 
 A = TypeVar("A", bound=CitationArtifact)
@@ -331,7 +326,7 @@ class ArtifactRegistry:
             work = self._find_work(reference)
             if work is None:
                 return ()
-            return tuple(member.reference for member in self._family(work))
+            return tuple(member.reference for member in family_of(work, self.store))
 
     def family_key(self, reference: Reference | str) -> str | None:
         """The key that stands for the family: works are counted once for each; None if unknown."""
@@ -345,7 +340,9 @@ class ArtifactRegistry:
             if work is None:
                 return ()
             return tuple(
-                Linked(_what(other), other.reference) for other in self._family(work) if other.number != work.number
+                Linked(_what(other), other.reference)
+                for other in family_of(work, self.store)
+                if other.number != work.number
             )
 
     def families(self, references: Iterable[Reference | str]) -> tuple[tuple[Reference, ...], ...]:
@@ -357,93 +354,12 @@ class ArtifactRegistry:
                 work = self._find_work(reference)
                 if work is None or work.number in known:
                     continue
-                family = self._family(work)
+                family = family_of(work, self.store)
                 found.setdefault(family[0].number, family)
                 # A notice about several papers stands in each of their families, but counts with one.
                 known.add(work.number)
                 known.update(member.number for member in family if not member.is_notice)
         return tuple(tuple(member.reference for member in family) for family in found.values())
-
-    def _family(self, work: Work) -> list[Work]:
-        if self._is_alone(work):
-            return [work]
-        if work.is_notice:
-            about = [other for other in self._noticed(work) if not other.is_notice]
-            if about:
-                return self._family(min(about, key=lambda other: other.number))
-            members = [work, *(other for other in self._sharing(work) if other.is_notice)]
-        else:
-            members = self._versions(work)
-            members += [notice for member in members for notice in self._noticed(member) if notice.is_notice]
-        distinct = {member.number: member for member in members}
-        return sorted(
-            distinct.values(), key=lambda each: (each.is_notice, each.is_trial, each.is_preprint, each.number)
-        )
-
-    def _is_alone(self, work: Work) -> bool:
-        """Whether the work names no other record and is named by none, as most are."""
-        versions, notices = work.links
-        return not versions and not notices and not any(self.store.linkers(identity) for identity in work.keys)
-
-    def _versions(self, work: Work) -> list[Work]:
-        """The works joined to `work` by evidence, notices left out: a notice about ten papers joins none of them."""
-        seen = {work.number: work}
-        waiting = [work]
-        while waiting:
-            current = waiting.pop()
-            near = [other for other in self._near(current) if not other.is_notice]
-            near += [other for other in self._noticed(current) if not other.is_notice]
-            for other in near:
-                if other.number not in seen:
-                    seen[other.number] = other
-                    waiting.append(other)
-        return list(seen.values())
-
-    def _near(self, work: Work) -> list[Work]:
-        """`_linked` without the links between a trial and a paper that pools several: that is a study of its own."""
-        others = list(self._linked(work))
-        if work.is_trial:
-            return [other for other in others if other.is_trial or len(self._trials(other)) < 2]
-        if len({other.number for other in others if other.is_trial}) < 2:
-            return others
-        return [other for other in others if not other.is_trial]
-
-    def _trials(self, work: Work) -> set[int]:
-        return {other.number for other in self._linked(work) if other.is_trial}
-
-    def _linked(self, work: Work) -> Iterator[Work]:
-        """Works that name this one as a version or are named by it, and those that name the same unheld record."""
-        for target in work.links.versions:
-            owner = self.store.owner(target)
-            if owner is not None:
-                yield self._work(owner)
-                continue
-            for number in self.store.linkers(target):
-                other = self._work(number)
-                # Two trials that name one paper were pooled in it.
-                pooled = work.is_trial and other.is_trial
-                if number != work.number and not pooled and target in other.links.versions:
-                    yield other
-        for identity in work.keys:
-            for number in self.store.linkers(identity):
-                if identity in (other := self._work(number)).links.versions:
-                    yield other
-
-    def _noticed(self, work: Work) -> Iterator[Work]:
-        """Held works that this one is a notice about, or that are notices about it."""
-        for target in work.links.notices:
-            owner = self.store.owner(target)
-            if owner is not None:
-                yield self._work(owner)
-        for identity in work.keys:
-            for number in self.store.linkers(identity):
-                if identity in (other := self._work(number)).links.notices:
-                    yield other
-
-    def _sharing(self, work: Work) -> Iterator[Work]:
-        for target in work.links.notices:
-            for number in self.store.linkers(target):
-                yield self._work(number)
 
     # Texts
 
@@ -474,7 +390,7 @@ class ArtifactRegistry:
                 for text in (*stored_texts(copy, work.full_texts.get(copy_id)), *work.superseded)
                 if text.copy_id == copy_id and text.section == section
             ]
-        return next((text for text in candidates if text_hash is None or _hash(text) == text_hash), None)
+        return next((text for text in candidates if text_hash is None or hash_of(text) == text_hash), None)
 
     def full_text(self, reference: Reference | str) -> FullText | None:
         """What was read of the work's full text so far, `artifact` set; None if nothing."""
@@ -587,9 +503,7 @@ class ArtifactRegistry:
         return (self._work(number) for number in self.store.numbers())
 
     def _work(self, number: int) -> Work:
-        work = self.store.work(number)
-        assert work is not None, "a name leads to a work that is not there"
-        return work
+        return work_at(number, self.store)
 
     def _find_work(self, reference: Reference | str) -> Work | None:
         if isinstance(reference, str) and (key := written_key(reference)) is not None:
@@ -645,6 +559,3 @@ def _what(work: Work) -> Literal["paper", "preprint", "trial", "notice"]:
 
 def _differ(left: frozenset[str], right: frozenset[str]) -> bool:
     return bool(left) and bool(right) and left.isdisjoint(right)
-
-
-_hash = text_hash
