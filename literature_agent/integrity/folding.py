@@ -55,7 +55,7 @@ _VARIANTS = str.maketrans(
         **dict.fromkeys("⁄∕⧸／╱", "/"),
         **dict.fromkeys("․。．｡٫·‧∙⋅•・", "."),
         **dict.fromkeys("‘’‚‛′ʼʹ´ˈ", "'"),
-        **dict.fromkeys("“”„‟″«»", '"'),
+        **dict.fromkeys("“”„‟″«»❝❞〝〞〟", '"'),
         **dict.fromkeys("∼～˜", "~"),
         **dict.fromkeys("ː꞉∶", ":"),
         **dict.fromkeys("【〔［", "["),

@@ -170,6 +170,7 @@ _NEXT_NUMBER = re.compile(
     r"\s?(?:,|;|/|&|\band\b|\bor\b)\s?(?:\b(?:and|or)\s)?(?:PMIDs?\W{0,3})?(\d{5,8})\b(?![.,]?\d)", re.I
 )
 
+_DIGITS = re.compile(r"(?<!\d)(?<!\d[.,])[1-9]\d{6,7}(?!\d|[.,]\d)")
 _LONG_NUMBER = re.compile(r"(?<![\w.,/+*^$€£#~<>=-])[1-9]\d{6,7}(?![\w/^+-]|[.,]\d|\s?[%°])")
 # What is counted stands behind its number: "1234567 adult participants". Behind these words it does not.
 _NOT_COUNTED = words(
@@ -196,8 +197,11 @@ _UNBROKEN = re.compile(r"[^\s\"<>|/]{8,200}")
 _BARE_KEY = re.compile(r"(?<![\w~-])[0-9A-HJKMNP-TV-Z]{10}(?![\w-])")
 # Grown together with the word before it, so that no reader takes it for a reference.
 _GLUED_KEY = re.compile(r"(?<=[^\W_])cite\s?~\s?[0-9A-Z]{1,24}", re.I)
+# Folding has made `"` of « and ».
 _GARBLED = re.compile(
-    r'[«"<\[(]?\s?\bartifact\s?:\s?(?:link\b)?\s?:?\s?(?:cite\b)?[\s:~-]{0,3}[0-9A-Z]{0,24}\s?[»">\])]?', re.I
+    rf'"\s?artifact\s?:[^"{TOKEN}\n]{{0,60}}"|'
+    r'[«"<\[(]?\s?\bartifact\s?:\s?(?:link\b)?\s?:?\s?(?:cite\b)?[\s:~-]{0,3}[0-9A-Z]{0,24}\s?[»">\])]?',
+    re.I,
 )
 
 
@@ -260,7 +264,11 @@ def _listed(text: str, at: int, listed: set[int]) -> Iterator[Hit]:
 
 
 def _unlabelled(text: str, held: frozenset[str]) -> Iterator[Hit]:
-    """Numbers of seven or eight digits that count nothing: PMIDs without a label."""
+    """Numbers of seven or eight digits that count nothing, and those of the run's works in any company: PMIDs without
+    a label."""
+    for match in _DIGITS.finditer(text) if held else ():
+        if match.group() in held:
+            yield Hit("pmid", match.start(), match.end())
     for match in _LONG_NUMBER.finditer(text):
         if match.group() in held or not _counts(text, match):
             yield Hit("pmid", match.start(), match.end())

@@ -39,6 +39,7 @@ _NAMES = names_by_first_word(JOURNALS)
 # Words that are journals and nothing else, so that no capital is asked of the words around them.
 _SINGLE = frozenset(key for key in JOURNALS - COMMON_WORD_JOURNALS if " " not in key)
 _LOWER = ("of", "and", "the", "in", "for", "&", "on", "et", "de", "für", "la")
+_SAY_JOURNAL = frozenset(("journal", "annals", "archives", "proceedings", "transactions", "bulletin"))
 _CALLED_JOURNAL = re.compile(
     rf"(?<![^\W_])(?:(?:[{UPPER}][\w-]{{0,30}}\s){{1,4}}Journal\b|(?:Journal|Annals|Archives|Proceedings|Transactions|Bulletin)\sof(?=\s))"
     rf"(?:\sof(?=\s))?(?:\s(?:(?:and|of|the|in|for|&)\s){{0,2}}[{UPPER}][\w'-]{{0,30}}){{0,7}}"
@@ -72,13 +73,13 @@ def _named(text: str, known: Known) -> Iterator[tuple[int, int]]:
         word = spelled[at].group()
         if key in _SINGLE and word[0].isupper():
             yield spelled[at].span()
-        if not word[0].isupper():
-            continue
         for names in (_NAMES, known.journal_names):
             for name in names.get(key, ()):
                 end = at + len(name)
-                if tuple(keys[at:end]) == name and all(
-                    each.group()[0].isupper() or each.group() in _LOWER for each in spelled[at:end]
+                # A name that says what it is needs no capitals.
+                if tuple(keys[at:end]) == name and (
+                    (len(name) > 2 and not _SAY_JOURNAL.isdisjoint(name))
+                    or all(each.group()[0].isupper() or each.group() in _LOWER for each in spelled[at:end])
                 ):
                     yield spelled[at].start(), spelled[end - 1].end()
                     break

@@ -32,6 +32,7 @@ _STRICTLY_THEN_YEAR = re.compile(
 )
 _YEAR_THEN = re.compile(rf"(?<!\d)(?:1[89]\d\d|20[0-3]\d)(?:[)\],]?\s(?:[a-z-]{{1,14}}\s){{0,4}}|(?!,){SIGNS}{{1,2}})$")
 _INITIALS_BEHIND = re.compile(rf",?\s((?:[{UPPER}]\.?\s?-?){{1,4}})(?![^\W\d_])")
+_GIVEN_BEHIND = re.compile(r",\s([^\W\d_]+)")
 _INITIALS_IN_FRONT = re.compile(rf"(?<![^\W_])((?:[{UPPER}]\.\s?-?){{1,4}})\s?$")
 _SAID_BEHIND = re.compile(rf"(?:-led|-style)?\s(?:{SAID}|{STUDY})\b|'s?\s(?:\w+\s)?{STUDY}\b")
 _TELLS_BEHIND = re.compile(
@@ -73,7 +74,7 @@ _METHODS = words(
 )
 _METHOD_BEHIND = re.compile(r"(?:-[A-Z]\w+){0,2}\s(?:models?|analys[ie]s|data)\b")
 _PLACE_BEFORE = re.compile(
-    r"(?<!shown )(?<!reported )(?<!described )(?<!seen )(?<!found )\b(?:in|at|near|from|around)\s$|\w-$"
+    r"(?<![aA]s )(?<!shown )(?<!reported )(?<!described )(?<!seen )(?<!found )\b(?:in|at|near|from|around)\s$|\w-$"
 )
 _BY_BEFORE = re.compile(r"\b(?:by|see|cf\.?|per|according\sto|in\sthe\swork\sof|led\sby)\s$", re.I)
 
@@ -130,6 +131,9 @@ def _as_author(
     given = re.search(r"([^\W\d_]+)\s$", before)
     if given and not common and any(person.given and bare(given.group(1)) == person.given for person in people):
         return len(given.group()), 0
+    after = _GIVEN_BEHIND.match(behind)
+    if after and capital and any(person.given and bare(after[1]) == person.given for person in people):
+        return 0, after.end()
     if not capital:
         told = not common and not is_term and len(word) > 5 and _TOLD_BEHIND.match(behind)
         return (0, 0) if told else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -31,6 +32,20 @@ _UNSEEN = re.compile(
 )
 # Spelled so that no reader reads a work, and every reader sees that one was meant.
 _BROKEN = "«artifact:link:cite~»"
+
+
+# Between its signs a key may be set apart, or in letters of another width; what else stands there is no key.
+_IN_SIGNS = re.compile(r"«(\s?artifact[^«»\n,;|/]{0,60})»")
+
+
+def _bare(text: str) -> str:
+    """`text` without the marks that only code sets, and with references as they are read."""
+    return _IN_SIGNS.sub(_as_read, _MARKS.sub("", text))
+
+
+def _as_read(written: re.Match[str]) -> str:
+    plain = "".join(unicodedata.normalize("NFKC", written[1]).split())
+    return f"«{plain}»" if plain.isascii() else _BROKEN
 
 
 class Problem(NamedTuple):
@@ -82,7 +97,7 @@ _REMOVE = "remove it: identifiers and addresses are never written, only referenc
 
 def review_prose(prose: Prose, desk: Desk) -> list[Problem]:
     """What is to be mended in one field, in the order of its text by kind."""
-    name, text = prose.field, _MARKS.sub("", prose.text)
+    name, text = prose.field, _bare(prose.text)
     problems = [p for found in find_references(text) if (p := review_reference(name, found.raw, desk)) is not None]
     leaks = desk.guard.find(text)
     for leak in leaks:
@@ -169,7 +184,7 @@ def _spans(text: str, leaks: Sequence[Leak]) -> list[tuple[int, int]]:
 
 def settle_prose(prose: Prose, desk: Desk, tally: Tally) -> str:
     """The field with everything cut that the checks refuse, each cut counted, and with the marks that code sets."""
-    text = _MARKS.sub("", _FENCE.sub("", _UNSEEN.sub("", prose.text)))
+    text = _bare(_FENCE.sub("", _UNSEEN.sub("", prose.text)))
     kept: list[str] = []
     at = 0
     is_cut = False
@@ -231,6 +246,8 @@ def _with_references(sentence: str, desk: Desk, tally: Tally) -> str:
     return "".join([*pieces, sentence[at:]])
 
 
+# A reference has its own « and »: more of them are left of one that was written in another way.
+_MORE_SIGNS = re.compile(r"(?:«\s?)?(«artifact:link:cite~[0-9A-Z]{10}»)(?:\s?»)*")
 _REPEATED = re.compile(r"(«artifact:link:cite~[0-9A-Z]{10}»)(?:[\s,;]*[(\[]?\s*\1[)\]]?)+")
 
 
@@ -257,7 +274,7 @@ def _without_unknown(sentence: str, desk: Desk) -> str:
     sentence = replace_references(sentence, final)
     if unknown:
         sentence = remove_references(sentence, unknown).strip()
-    sentence = _REPEATED.sub(r"\1", sentence)
+    sentence = _REPEATED.sub(r"\1", _MORE_SIGNS.sub(r"\1", sentence))
     return sentence if re.search(r"\w", sentence) else ""
 
 

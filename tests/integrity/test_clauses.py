@@ -97,6 +97,25 @@ def test_no_word_or_sign_is_left_of_an_unknown_reference(written: str, left: str
     assert tally.unknown_references == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("«artifact:link:cite~{a} {b}»", "{ref}"),
+        ("«{a}{b}»", "{ref}"),
+        ("«artifact:link:cite~{wide}»", "{ref}"),
+        ("«artifact:link:cite~{a}{b}»»", "{ref}"),
+        ("«artifact:link:cite~АВСЕКМНОРТ»", ""),
+        ("«artifact:link:fetch~{a}{b}»", ""),
+    ],
+)
+def test_a_reference_written_in_another_way_is_read_or_goes_whole(written: str, left: str, world: World) -> None:
+    reference = world.show(paper(1))
+    key = reference[20:30]
+    wide = "".join(chr(ord(each) + 0xFEE0) for each in key)
+    text, _ = settled(f"It works {written.format(a=key[:5], b=key[5:], wide=wide)}.", world)
+    assert text == (f"It works {reference}." if left else "It works. [unsupported]")
+
+
 def test_the_right_one_of_two_similar_tokens_is_removed(world: World) -> None:
     """K078."""
     first, second, third = world.show(paper(1)), world.hold(paper(2)), world.show(paper(12))

@@ -117,6 +117,20 @@ def test_a_held_author_called_by_a_common_word_is_one_where_only_people_stand(
     assert len(world.desk.guard.find(said)) == leaks
 
 
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("It works PubMed编号90000501.", "pmid"),
+        ("It works $90000501$.", "pmid"),
+        ("As in Ferrante, Luca, it works.", "author-year"),
+        ("It was published in synthetic journal of sleep in 2021.", "journal-year"),
+    ],
+)
+def test_what_the_run_knows_of_its_works_is_found_in_any_company(said: str, kind: str, world: World) -> None:
+    world.show(paper(1))
+    assert [leak.kind for leak in world.desk.guard.find(said)] == [kind]
+
+
 def test_an_author_is_no_leak_as_a_word_of_the_question_or_of_a_paper(world: World) -> None:
     world.show(paper(1))
     said = "It is thought that Ferrante warns of harm."
