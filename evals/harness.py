@@ -105,42 +105,13 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
     shelf = _Shelf(plan.out, made, _dataset_hash(plan.loaded, None), plan.asked)
     goes_on = shelf.open()
     if plan.record is not None:
-        try:
-            plan.record.mkdir(parents=True, exist_ok=True)
-        except OSError as refused:
-            raise InvalidInputError(
-                f"Nothing can be recorded in {str(plan.record)!r}: {reason_of(refused)}.", recovery="Name another."
-            ) from None
-        if not goes_on and any(plan.record.iterdir()):
-            raise InvalidInputError(
-                f"The folder {str(plan.record)!r} is not empty.", recovery="Record into a new folder."
-            )
+        _open_for_recording(plan.record, goes_on=goes_on)
     resumed = sum(shelf.has(str(case.name)) for case in cases)
     results: dict[str, CaseResult] = {}
     kept: list[Outcome] = []
 
     with _progress(len(cases), plan.show) as tick:
         async with _task(plan, task) as ask_agent:
-
-            async def answered(ask: Ask) -> Outcome:
-                name = _CASE.get()
-                if (known := shelf.read(name)) is not None:
-                    if isinstance(known, str):
-                        raise CaseFailed(known)
-                    return known
-                try:
-                    outcome = await asyncio.wait_for(ask_agent(ask, name), plan.timeout_s)
-                except TimeoutError:
-                    shelf.write_failure(name, f"TimeoutError: no answer within {plan.timeout_s:g} s")
-                    raise CaseFailed(f"TimeoutError: no answer within {plan.timeout_s:g} s") from None
-                except CaseFailed as failed:
-                    shelf.write_failure(name, str(failed))
-                    raise
-                except Exception as error:  # one case that raises is recorded, and the others go on (K127)
-                    shelf.write_failure(name, told(error))
-                    raise CaseFailed(told(error)) from error
-                shelf.write(name, outcome)
-                return outcome
 
             class Watched(CaseLifecycle[Ask, Any, About]):
                 """Names the case to the task, and takes its result."""
@@ -162,7 +133,12 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
 
             whole: Dataset[Ask, Any, About] = Dataset[Ask, Any, About](name=plan.loaded.cases.name, cases=cases)
             whole.evaluators = list(plan.evaluators) or standard()
-            await whole.evaluate(answered, max_concurrency=plan.concurrency, progress=False, lifecycle=Watched)
+            await whole.evaluate(
+                _once(ask_agent, shelf, plan.timeout_s),
+                max_concurrency=plan.concurrency,
+                progress=False,
+                lifecycle=Watched,
+            )
 
     model = next((one.model for one in kept), made.model)
     report = Report(
@@ -179,6 +155,49 @@ async def run(plan: Plan, task: Task | None = None) -> Report:
     report.write(plan.out)
     shelf.finish()
     return report
+
+
+def _open_for_recording(folder: Path, *, goes_on: bool) -> None:
+    """Make the folder; only of a run that goes on it may hold something.
+
+    Raises:
+        InvalidInputError: it can't be made, or holds something.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as refused:
+        raise InvalidInputError(
+            f"Nothing can be recorded in {str(folder)!r}: {reason_of(refused)}.", recovery="Name another."
+        ) from None
+    if not goes_on and any(folder.iterdir()):
+        raise InvalidInputError(f"The folder {str(folder)!r} is not empty.", recovery="Record into a new folder.")
+
+
+def _once(ask_agent: Task, shelf: _Shelf, timeout_s: float) -> Callable[[Ask], Awaitable[Outcome]]:
+    """Answers a case in time, and only if the shelf has no answer of it."""
+
+    async def answered(ask: Ask) -> Outcome:
+        name = _CASE.get()
+        if (known := shelf.read(name)) is not None:
+            if isinstance(known, str):
+                raise CaseFailed(known)
+            return known
+        try:
+            outcome = await asyncio.wait_for(ask_agent(ask, name), timeout_s)
+        except TimeoutError:
+            late = f"TimeoutError: no answer within {timeout_s:g} s"
+            shelf.write_failure(name, late)
+            raise CaseFailed(late) from None
+        except CaseFailed as failed:
+            shelf.write_failure(name, str(failed))
+            raise
+        except Exception as error:  # one case that raises is recorded, and the others go on (K127)
+            shelf.write_failure(name, told(error))
+            raise CaseFailed(told(error)) from error
+        shelf.write(name, outcome)
+        return outcome
+
+    return answered
 
 
 def _expanded(plan: Plan) -> list[Case[Ask, Any, About]]:
