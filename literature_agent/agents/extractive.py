@@ -23,7 +23,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from literature_agent.agents.compose import compose, select
+from literature_agent.agents.compose import compose
 from literature_agent.agents.door import UNRESOLVED
 from literature_agent.agents.evidence import Paper
 from literature_agent.agents.models import EXTRACTIVE
@@ -43,6 +43,7 @@ from literature_agent.agents.plan import (
 )
 from literature_agent.agents.rank import rank
 from literature_agent.agents.repair import mend
+from literature_agent.agents.selection import select
 from literature_agent.agents.transcript import Call, SeenSearch, Transcript, read_transcript
 from literature_agent.agents.words import is_weak
 from literature_agent.outputs import AggregationDraft

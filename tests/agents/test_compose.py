@@ -7,9 +7,10 @@ from dataclasses import replace
 import pytest
 
 from literature_agent.agents.abstracts import sentences_of
-from literature_agent.agents.compose import compose, select
+from literature_agent.agents.compose import compose
 from literature_agent.agents.evidence import Asked, Mark, Paper
 from literature_agent.agents.rank import rank
+from literature_agent.agents.selection import select
 from literature_agent.ids import find_identifiers
 from literature_agent.integrity.claims import is_claim
 from literature_agent.integrity.sentences import sentence_spans
