@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from literature_agent.cli import options
+from literature_agent.cli.mcp import TOKEN
 from literature_agent.cli.screen import USAGE, Screen, color_wanted
 from literature_agent.errors import ConfigurationError, LiteratureError, counted, meant
 
@@ -100,7 +101,7 @@ def _installation() -> Iterator[Finding]:
 def _misspelt_settings() -> Iterator[Finding]:
     from literature_agent.settings import Settings
 
-    known = {name.upper() for name in Settings.model_fields} | {"SECRETS_DIR"}
+    known = {name.upper() for name in Settings.model_fields} | {"SECRETS_DIR", TOKEN.removeprefix(_PREFIX)}
     for name in sorted(os.environ):
         written = name.upper().removeprefix(_PREFIX)
         if name.upper().startswith(_PREFIX) and written not in known:

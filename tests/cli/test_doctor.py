@@ -151,6 +151,12 @@ def test_a_model_with_its_key_is_ok_and_its_provider_is_named(cli: Run, monkeypa
     assert "SECRET" not in done.out
 
 
+def test_the_token_of_the_mcp_server_is_no_misspelt_setting(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LITERATURE_AGENT_MCP_TOKEN", "a-token")
+    done = cli("doctor", "--offline", "--json")
+    assert [finding for finding in done.document["findings"] if finding["name"] == "settings"] == []
+
+
 def test_a_misspelt_setting_is_found(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITERATURE_AGENT_MODLE", "x")
     finding = _finding(cli("doctor", "--offline", "--json"), "settings")
