@@ -6,13 +6,14 @@ code, from records that this run has shown to the model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self, TypeAlias, TypedDict, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationInfo, field_validator, model_validator
 from pydantic_core import from_json
 
 from literature_agent.artifacts import Artifact, Quote, Record
@@ -101,23 +102,43 @@ class Budget(Record):
 # --- what the model submits -------------------------------------------------------------------------------------------
 
 
+_BETWEEN = re.compile(r"\s*[,;\n]\s*|(?<=[»\]])\s*(?=[«\[])")
+
+
 class Draft(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    left_out: ClassVar[dict[str, str]] = {}
+    """What is meant by members that the schema asks for, where a model leaves them out: no answer is lost for them."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_what_is_left_out(cls, value: Any) -> Any:
+        if isinstance(value, str) and cls is DraftArticle:
+            value = {"reference": value}
+        if not isinstance(value, dict):
+            return value
+        return {**cls.left_out, **{name: given for name, given in value.items() if given is not None}}
 
     @field_validator("*", mode="before")
     @classmethod
     def _lists_in_other_forms(cls, value: Any, about: ValidationInfo) -> Any:
-        """Models send null, or a list as JSON text, where a list is wanted (K093, K102)."""
+        """Models send null, one text, or a list as JSON text, where a list is wanted (K093, K102)."""
         field = cls.model_fields[about.field_name or ""]
         if field.default_factory is not list:
             return value
         if isinstance(value, str):
             with suppress(ValueError):
                 value = from_json(value)
+        if isinstance(value, str) and about.field_name in ("references", "searches", "quotes"):
+            # Quotes are full of commas.
+            value = [value] if about.field_name == "quotes" else _BETWEEN.split(value.strip())
         return [] if value is None else value
 
 
 class DraftArticle(Draft):
+    left_out: ClassVar[dict[str, str]] = {"reason": ""}
+
     reference: Annotated[str, Field(description="Reference copied exactly from a tool result.")]
     reason: Annotated[str, Field(description="One sentence: why this article matters for the question.")]
     quotes: Annotated[
@@ -127,12 +148,16 @@ class DraftArticle(Draft):
 
 
 class DraftTheme(Draft):
+    left_out: ClassVar[dict[str, str]] = {"description": ""}
+
     name: Annotated[str, Field(description="A few words.")]
     description: Annotated[str, Field(description="Two or three sentences, each with references.")]
     references: Annotated[list[str], Field(default_factory=list, description="References that carry this theme.")]
 
 
 class DraftGap(Draft):
+    left_out: ClassVar[dict[str, str]] = {"basis": "not_searched"}
+
     description: Annotated[str, Field(description="What is not known, in one or two sentences.")]
     basis: Annotated[
         GapBasis,

@@ -48,7 +48,8 @@ def write_answer(
     output = LiteratureAggregationOutput(
         run_id=run.run_id,
         question=run.request.question,
-        summary=settled.summary or "The model gave no summary that could be kept; see the articles.",
+        summary=settled.summary
+        or f"The model gave no summary that could be kept{'; see the articles' * bool(articles)}.",
         relevant_articles=tuple(articles),
         articles_analyzed=run.ledger.count_analyzed(),
         key_themes=settled.themes,

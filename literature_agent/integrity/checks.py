@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from literature_agent.artifacts import Quote
 from literature_agent.errors import counted
 from literature_agent.integrity.desk import Desk
-from literature_agent.integrity.gaps import objection, says_absent, states
+from literature_agent.integrity.gaps import objection, says_absent, search_id_of, states
 from literature_agent.integrity.prose import (
     NOT_WORD_FOR_WORD,
     UNSUPPORTED,
@@ -75,6 +76,10 @@ class Settled:
 def review(draft: AggregationDraft, desk: Desk) -> tuple[Problem, ...]:
     """Everything in the draft that is to be mended, each thing once; empty if it can stand as it is."""
     problems = [problem for prose in _prose(draft, desk) for problem in review_prose(prose, desk)]
+    if not re.search(r"\w", draft.summary):
+        problems.append(
+            Problem("summary", draft.summary[:160], "answer the question here, or say that nothing was found.")
+        )
     for name, references in _reference_lists(draft):
         problems += [p for raw in references if (p := review_reference(name, raw, desk)) is not None]
         for earlier, later in counted_twice("", _shown(references, desk), desk).items():
@@ -308,7 +313,7 @@ def _settle_gap(gap: DraftGap, desk: Desk, tally: Tally) -> ResearchGap | None:
     description = settle_prose(Prose("description", gap.description, beside=shown), desk, tally)
     if not description:
         return None
-    searches = tuple(dict.fromkeys(s.strip() for s in gap.searches if objection(s, description, desk) is None))
+    searches = tuple(dict.fromkeys(search_id_of(s) for s in gap.searches if objection(s, description, desk) is None))
     basis = gap.basis
     if basis == "stated_in_literature":
         stated = _stated(gap.quotes, references, description, desk)

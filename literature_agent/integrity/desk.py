@@ -36,7 +36,7 @@ class Desk:
 
     def shown(self, written: str) -> str | None:
         """The canonical reference that `written` names, if this run has shown the work; a typo names nothing here."""
-        reference = read_reference(written)
+        reference = read_reference(written) or read_reference(written.strip(" []()<>{}*`\"'.,;"))
         if reference is None:
             return None
         canonical = self.registry.canonical(reference)

@@ -88,10 +88,19 @@ _NOT_KNOWN = re.compile(
 _SPELLING = re.compile(r"\bspelling|\bsuggest|\bdid you mean", re.I)
 
 
+_SEARCH_ID = re.compile(r"\s*(?:search\s*)?s?(\d{1,6})\s*", re.I)
+
+
+def search_id_of(written: str) -> str:
+    """The id of a search as the ledger has it: `s3` for `S3`, `search s3` and `3`."""
+    read = _SEARCH_ID.fullmatch(written)
+    return f"s{read[1]}" if read else written.strip()
+
+
 def objection(search_id: str, description: str, desk: Desk) -> str | None:
     """Why the search does not show that nothing is known of `description`; None if it does."""
     entry = next(
-        (e for e in desk.ledger.entries if e.search is not None and e.search.search_id == search_id.strip()), None
+        (e for e in desk.ledger.entries if e.search is not None and e.search.search_id == search_id_of(search_id)), None
     )
     if entry is None or entry.search is None:
         return "no search of this run has that id"

@@ -177,6 +177,50 @@ async def test_a_disguised_leak_reaches_no_field_of_prose(leak: str, settings: S
     assert output.integrity.leaks_cut >= 4
 
 
+async def test_an_answer_is_not_lost_for_what_its_lists_leave_out(settings: Settings) -> None:
+    """K093: bare references, no reasons, one text for a list, ids of searches in other words."""
+    more = [("search_pubmed", {"query": "metformin AND malaria"})]
+
+    def draft(seen: Seen) -> Calls:
+        one, two, _ = seen.references[:3]
+        return [
+            (
+                "submit_answer",
+                {
+                    "summary": f"It slows {one}.",
+                    "relevant_articles": [one, {"reference": f"[{two}]", "quotes": TRIAL}],
+                    "key_themes": [{"name": "Decline", "references": f"{one}, {two}"}],
+                    "research_gaps": [
+                        {"description": "The dose."},
+                        {"description": "No trial of metformin for malaria.", "basis": "null_search", "searches": "S2"},
+                    ],
+                },
+            )
+        ]
+
+    output = await told(settings, METFORMIN, draft, more=more)
+    assert (output.status, output.usage.requests) == ("complete", 3)
+    assert len(output.relevant_articles) == 2
+    assert [len(theme.references) for theme in output.key_themes] == [2]
+    assert [(gap.basis, gap.searches) for gap in output.research_gaps] == [
+        ("not_searched", ()),
+        ("null_search", ("s2",)),
+    ]
+    assert output.integrity.unknown_references == 0
+
+
+@pytest.mark.parametrize("said", ["", "  \n", "«»"])
+async def test_an_empty_summary_is_sent_back_and_then_said_to_be_missing(said: str, settings: Settings) -> None:
+    search: Calls = [("search_pubmed", {"query": METFORMIN})]
+    mended = lambda seen: submit(f"It slows {seen.references[0]}.")  # noqa: E731  # one turn of a script
+    output = await LiteratureAggregator(scripted_model(search, submit(said), mended), settings=settings).run(
+        "Metformin?"
+    )
+    assert output.summary.startswith("It slows ")
+    output = await told(settings, METFORMIN, submit(said))
+    assert output.summary == "The model gave no summary that could be kept."
+
+
 @pytest.mark.parametrize("empty", [None, "null", "[]", []])
 async def test_lists_that_come_as_json_text_or_null_are_read(empty: object, settings: Settings) -> None:
     """K093: the answer is not lost for the form of its lists."""
