@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, WrapModelRequestHandler
-from pydantic_ai.exceptions import IncompleteToolCall, ModelRetry, ToolFailed, UsageLimitExceeded
+from pydantic_ai.exceptions import ModelRetry, ToolFailed, UsageLimitExceeded
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart, ToolReturnPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.settings import ModelSettings
@@ -34,7 +34,6 @@ OUTPUT_TOOL = "submit_answer"
 # Share of the wall time that is kept for closing.
 _RESERVE = 0.15
 _CLOSING_TURNS = 2
-_CUT_REPLIES = 1
 CONTEXT_CHARACTERS = 160_000
 """Characters of tool results in one history, about 40,000 tokens; beyond it old results are reduced."""
 _REPEATS = 3
@@ -77,10 +76,7 @@ class Conduct(AbstractCapability[Run]):
         self, ctx: RunContext[Run], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
         if is_cut(response):
-            run = ctx.deps
-            run.cut_replies += 1
-            if run.cut_replies > _CUT_REPLIES:
-                raise IncompleteToolCall("the output was cut again")
+            # The framework ends the run, with `IncompleteToolCall`, where another reply is cut too.
             raise ModelRetry(
                 "Your reply was cut by your output limit, so its last tool call is incomplete and was not carried out. "
                 "Say the same shorter: fewer articles, shorter reasons, no quotes."

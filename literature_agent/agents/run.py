@@ -41,7 +41,6 @@ class Run:
     """How many of the newest calls, one after another, could not be carried out as they were written."""
     ending: Ending | None = None
     closing_turns: int = 0
-    cut_replies: int = 0
     purse: Purse | None = None
     """This run's share of its parent's limits, where it has a parent."""
     asked: str = ""

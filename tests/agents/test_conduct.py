@@ -13,6 +13,7 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.usage import RequestUsage
 
 from literature_agent import Budget, GivenSearch, LiteratureAggregationOutput, LiteratureAggregator, Settings
+from literature_agent.agents.conduct import CONTEXT_CHARACTERS
 from literature_agent.custody.calls import search_key
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
@@ -221,6 +222,7 @@ async def test_old_results_shrink_when_the_context_fills_and_their_papers_stay_c
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """K089, K090: whole results in place, calls and returns stay paired; references, titles and marks survive."""
+    assert CONTEXT_CHARACTERS < 3 * 100_000  # fits, with the rest, the context of small models: 128,000 tokens
     monkeypatch.setattr("literature_agent.agents.conduct.CONTEXT_CHARACTERS", 12_000)
     words = ("metformin", "dementia", "sickle", "covid", "parkinson", "surgery", "heart failure", "microbiome")
 

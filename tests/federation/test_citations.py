@@ -157,6 +157,7 @@ async def test_a_title_alone_matches_nothing(wire: Transport, sandbox: SandboxSe
 
 
 async def test_an_identifier_of_another_work_makes_no_match(wire: Transport) -> None:
+    """K080: an identifier alone does not make an invented paper real."""
     found = await match(wire, "Doe J. Something else about mice. Cell. 2020;1:2. PMID: 90000101")
     assert (found.status, found.note) == ("unknown", "The identifier given belongs to another work.")
 
