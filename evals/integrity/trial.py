@@ -273,7 +273,8 @@ async def _through_parent(liar: Liar, aggregator: Aggregator, registry: Artifact
             return ModelResponse(parts=[ToolCallPart("literature_aggregator", request)])
         answers = list(_shown_to(messages))
         shown[:] = [part.model_response_str() for part in answers]
-        outputs[:] = [part.metadata for part in answers if isinstance(part.metadata, LiteratureAggregationOutput)]
+        found = (part.metadata for part in answers)
+        outputs[:] = [each.attach(own) for each in found if isinstance(each, LiteratureAggregationOutput)]
         return ModelResponse(parts=[TextPart(liar.parent("\n".join(shown)) if checked else "Done.")])
 
     parent: Agent[None, str] = Agent(

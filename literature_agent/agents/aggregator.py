@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from copy import copy
 from datetime import datetime
 from functools import cached_property
 from typing import Any, Self, TypeVar, Unpack
@@ -285,7 +286,8 @@ class LiteratureAggregator:
             output = await self._answer_parent(ctx, request, _held_by(registry, ctx), budget)
             if on_output is not None:
                 on_output(ctx, output)
-            return ToolReturn(view_output(output, max_characters), metadata=output)
+            # A copy leaves the live registry behind: messages outlive the run, and are kept and sent.
+            return ToolReturn(view_output(output, max_characters), metadata=copy(output))
 
         tool = Tool(literature_aggregator, name=name, takes_ctx=True)
         # The framework writes the aliases; the wire is snake_case, as in all other tools.

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from pydantic_ai import Agent, CancellationToken
 from pydantic_ai.exceptions import FallbackExceptionGroup, ModelHTTPError, UnexpectedModelBehavior
+from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
@@ -465,6 +466,9 @@ async def test_a_parent_sees_references_and_no_identifier(settings: Settings) ->
     for artifact in shared.artifacts():
         assert artifact.doi is None or artifact.doi not in heard[0]
     assert result.usage.requests == 2 + 3
+    kept = [part for message in result.all_messages() for part in message.parts if isinstance(part, ToolReturnPart)]
+    assert [part.metadata.status for part in kept] == ["complete"]
+    assert kept[0].metadata.registry is None, "the live registry stays with its owner"
 
 
 async def test_a_parent_lends_its_model_to_an_aggregator_that_has_none(settings: Settings) -> None:
