@@ -11,8 +11,9 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.models import Model
 
+from literature_agent.agents.ending import why_no_answer
 from literature_agent.agents.limitations import dropped_quotes
-from literature_agent.agents.models import EXTRACTIVE, model_name, resolve_model
+from literature_agent.agents.models import EXTRACTIVE, model_name, provided, resolve_model
 from literature_agent.agents.rank import Wording
 from literature_agent.artifacts import Quote, Record, TextSection
 from literature_agent.errors import InvalidInputError, LiteratureError, SourceError, counted
@@ -96,7 +97,7 @@ async def ask_article(
         answer, quotes = _nearest(question, desk, work.reference)
         limitations.append("No language model was used: sentences were selected by rule, and nothing was written.")
     else:
-        reply = await _reply(chosen, question, work.reference, [view.text for view in views])
+        reply = await _reply(chosen, question, work.reference, [view.text for view in views], used)
         article = DraftArticle(reference=work.reference, reason="", quotes=reply.quotes)
         draft = AggregationDraft(summary=reply.answer, relevant_articles=[article], key_themes=[], research_gaps=[])
         settled = settle(draft, desk, max_articles=1)
@@ -173,11 +174,11 @@ def _nearest(question: str, desk: Desk, reference: str) -> tuple[str, tuple[Quot
     return f"Nearest to the question in {reference}:", tuple(quote for _, quote in best)
 
 
-async def _reply(model: Model, question: str, reference: str, texts: Sequence[str]) -> _Reply:
-    agent = Agent(model, output_type=_Reply, instructions=load_prompt("ask"))
+async def _reply(model: Model, question: str, reference: str, texts: Sequence[str], settings: Settings) -> _Reply:
+    agent = Agent(provided(model), output_type=_Reply, instructions=load_prompt("ask"))
     prompt = "\n\n".join([f"<question>\n{question.strip()}\n</question>", f"The article: {reference}", *texts])
     try:
         return (await agent.run(prompt)).output
     except (AgentRunError, UserError) as failed:
-        said = " ".join(failed.message.split())[:300]
+        said = why_no_answer(failed, settings)
     raise SourceError(f"The model gave no answer: {said}", reason="request_unreachable", recovery="Ask again.")

@@ -33,18 +33,22 @@ def ended_by(error: AgentRunError | UserError, budget: Budget, usage: RunUsage, 
         return Ending("cancelled", "The run was cancelled before the model had finished.")
     if isinstance(error, UsageLimitExceeded):
         return Ending("budget", used_up(budget, usage) or "The budget was used up.")
+    return Ending("model", f"The model did not finish: {why_no_answer(error, settings)}")
+
+
+def why_no_answer(error: AgentRunError | UserError, settings: Settings) -> str:
+    """Why a model gave no answer, for the end of a sentence, without keys."""
     if isinstance(error, IncompleteToolCall):
-        said = "its output was cut by its output limit."
-    elif isinstance(error, ModelHTTPError):
+        return "its output was cut by its output limit."
+    if isinstance(error, ModelHTTPError):
         # The body of a provider's answer may repeat the key that was sent.
-        said = f"its provider answered {error.status_code}."
-    else:
-        said = without_keys(" ".join(error.message.split()), settings)[:_LONGEST_REASON]
-        if said.startswith("Exceeded maximum output retries"):
-            said = "it submitted no answer that could be read, also when asked again."
-        elif tool := re.match(r"Tool ('.{1,64}?') exceeded max retries", said):
-            said = f"it called {tool[1]}, which it was told it can't, again and again."
-    return Ending("model", f"The model did not finish: {said}")
+        return f"its provider answered {error.status_code}."
+    said = without_keys(" ".join(error.message.split()), settings)[:_LONGEST_REASON]
+    if said.startswith("Exceeded maximum output retries"):
+        return "it submitted no answer that could be read, also when asked again."
+    if tool := re.match(r"Tool ('.{1,64}?') exceeded max retries", said):
+        return f"it called {tool[1]}, which it was told it can't, again and again."
+    return said
 
 
 class _Limits(UsageLimits):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pydantic_ai.exceptions import ModelHTTPError, UnexpectedModelBehavior
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
@@ -79,3 +80,26 @@ async def test_bad_questions_references_and_models_are_typed_errors(settings: Se
 
     with pytest.raises(SourceError, match="The model gave no answer"):
         await ask_article("What?", reference, registry=registry, model=FunctionModel(fail), settings=settings)
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [
+        (ModelHTTPError(401, "m", {"message": "Incorrect API key: sk-proj-0123456789abcdef"}), "answered 401"),
+        (UnexpectedModelBehavior("the key sk-proj-0123456789abcdef is refused"), "is refused"),
+        (ConnectionError("no route for sk-proj-0123456789abcdef"), "its provider failed (ConnectionError)"),
+    ],
+)
+async def test_a_provider_that_fails_is_a_typed_error_without_its_key(
+    settings: Settings, failure: Exception, said: str
+) -> None:
+    registry, reference = await _held(settings)
+
+    def fail(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        raise failure
+
+    with pytest.raises(SourceError) as raised:
+        await ask_article("What?", reference, registry=registry, model=FunctionModel(fail), settings=settings)
+    assert raised.value.message.startswith("The model gave no answer: ")
+    assert said in raised.value.message
+    assert "sk-proj" not in raised.value.message
