@@ -15,6 +15,7 @@ from literature_agent.integrity.known import plain_words
 from literature_agent.integrity.leaks import Leak
 from literature_agent.integrity.quotations import quotations
 from literature_agent.integrity.quotes import verify_quote
+from literature_agent.integrity.reports import misreport
 from literature_agent.integrity.sentences import sentence_spans
 from literature_agent.integrity.standing import counted_twice, miscounts, silent_mark, superseded_by
 from literature_agent.registry import cut_out, find_references, remove_references, replace_references
@@ -111,6 +112,8 @@ def review_prose(prose: Prose, desk: Desk) -> list[Problem]:
         touched = any(leak.start < end and leak.end > start for leak in leaks) or any(find_references(sentence))
         if prose.claims and not touched and is_claim(sentence):
             problems.append(Problem(name, sentence[:160], _UNSUPPORTED))
+        elif not touched and (untrue := misreport(sentence, desk)) is not None:
+            problems.append(Problem(name, sentence[:160], untrue))
         for reference in cited:
             if (mark := silent_mark(reference, sentence, desk)) is not None:
                 status = {"[RETRACTED]": "has been retracted", "[CONCERN]": "is under an expression of concern"}[mark]
@@ -227,7 +230,7 @@ def _settle_sentence(sentence: str, prose: Prose, desk: Desk, tally: Tally) -> s
         return ""
     sentence = _each_study_once(sentence, desk, tally)
     cited = _shown_in(sentence, desk)
-    if prose.claims and not cited and is_claim(sentence):
+    if not cited and ((prose.claims and is_claim(sentence)) or misreport(sentence, desk)):
         tally.claims_unsupported += 1
         return sentence + UNSUPPORTED
     return _marked(sentence, cited, desk)
