@@ -75,7 +75,7 @@ def _followed(
     while status.status not in ("SUCCESS", "ERROR"):
         mine = status.executor_id == DBOS.executor_id
         if status.status != "ENQUEUED" and not mine and not runs.at_work(status.executor_id):
-            DBOS.resume_workflows([run_id, *_unfinished_children(run_id)])
+            DBOS.resume_workflows([run_id])
         elif not mine and status.status == "PENDING" and not waited:
             waited = True
             say(f"Run {run_id} is being worked on by {status.executor_id}: waiting for it.")
@@ -107,11 +107,3 @@ def _status_of(run_id: str) -> Any:
     if status is None:
         raise InvalidInputError(f"No run has the id {run_id!r}.", recovery="List them with `literature-agent runs`.")
     return status
-
-
-def _unfinished_children(run_id: str) -> list[str]:
-    """Runs below this one that were interrupted with it."""
-    found = DBOS.list_workflows(
-        parent_workflow_id=run_id, status=["PENDING", "CANCELLED"], load_input=False, load_output=False
-    )
-    return [child.workflow_id for child in found if child.workflow_id != run_id]

@@ -305,6 +305,30 @@ def test_a_worker_that_was_cut_off_does_not_take_those_for_dead_that_were_too(tm
     assert taken == ["other"]
 
 
+def test_a_run_that_another_process_is_at_work_on_is_waited_for(
+    at: Callable[[str | None], Settings], tmp_path: Path
+) -> None:
+    settings, models, said = at(None), {"short": FunctionModel(short_reply)}, list[str]()
+    with open_engine(settings, models=models) as runs:
+        asyncio.run(runs.run(REQUEST, run_id="theirs", model="short"))
+
+    def change(statement: str, *values: object) -> None:
+        with sqlite3.connect(tmp_path / "runs.sqlite") as database:
+            database.execute(statement, values)
+        database.close()
+
+    def dies(sentence: str) -> None:
+        said.append(sentence)
+        change("UPDATE literature_workers SET beat_at = 0")
+
+    change("UPDATE workflow_status SET status = 'PENDING', executor_id = 'elsewhere'")
+    now = "(julianday('now') - 2440587.5) * 86400.0"
+    change(f"INSERT INTO literature_workers VALUES ('elsewhere', ?, 0, {now})", VERSION)
+    answer = resume("theirs", settings=settings, models=models, say=dies)
+    assert said == ["Run theirs is being worked on by elsewhere: waiting for it."]
+    assert answer.status == "complete"
+
+
 def test_an_unknown_run_is_refused(at: Callable[[str | None], Settings]) -> None:
     with pytest.raises(InvalidInputError, match="No run has the id 'nope'"):
         resume("nope", settings=at(None))
@@ -318,12 +342,15 @@ def test_a_process_taken_for_dead_enters_the_list_again_when_it_beats(tmp_path: 
     other = Workers(engine, "other", "v", True, list, lease_s=-1.0)
     slow.enter()
     other.enter()
+    # These are none of theirs: the runs of another version, and a single run, which only `resume` takes up.
+    for name, version, shares in (("newer", "w", True), ("single", "v", False)):
+        Workers(engine, name, version, shares, list, lease_s=-1.0).enter()
     # With such a lease everybody is silent at once.
     assert sorted(other.beat()) == ["other", "slow"]
     forget(engine, ["slow"])
-    assert living(engine, 10.0) == {"v": 1}
+    assert living(engine, 10.0) == {"v": 1, "w": 1}
     slow.beat()
-    assert living(engine, 10.0) == {"v": 2}
+    assert living(engine, 10.0) == {"v": 2, "w": 1}
     slow.leave()
-    assert living(engine, 10.0) == {"v": 1}
+    assert living(engine, 10.0) == {"v": 1, "w": 1}
     engine.dispose()
