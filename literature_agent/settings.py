@@ -127,7 +127,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        folder = os.environ.get("LITERATURE_AGENT_SECRETS_DIR", "").strip()
+        folder = from_environment("LITERATURE_AGENT_SECRETS_DIR")
         if not folder:
             return init_settings, env_settings
         if not Path(folder).is_dir():
@@ -136,6 +136,12 @@ class Settings(BaseSettings):
                 recovery="Name a folder, or unset it.",
             )
         return init_settings, env_settings, SecretsSettingsSource(settings_cls, secrets_dir=folder)
+
+
+def from_environment(name: str) -> str:
+    """A variable that is read outside of `Settings`; empty where it is unset, blank or a placeholder (K107)."""
+    value = os.environ.get(name, "").strip()
+    return "" if _PLACEHOLDER.match(value) else value
 
 
 def load_settings(**overrides: Any) -> Settings:

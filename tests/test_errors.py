@@ -67,6 +67,9 @@ def test_what_pydantic_says_is_put_in_words() -> None:
     assert in_words("Value error, there is no tool 'x'.") == "there is no tool 'x'"
     assert in_words("Invalid value for '--a': Value error, it's no form.") == "Invalid value for '--a': it's no form"
     assert in_words("Input should be greater than 0") == "write more than 0"
+    assert in_words("Input should be a valid string") == "write a text"
+    assert in_words("Input should be a valid list") == "write a list"
+    assert in_words("Value should have at least 1 item after validation, not 0") == "it is empty"
 
 
 def test_the_reason_of_a_refusal_holds_no_number_and_no_path(tmp_path: Path) -> None:

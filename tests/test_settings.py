@@ -36,6 +36,7 @@ def test_the_key_is_read_with_and_without_prefix_and_never_shown(monkeypatch: py
 def test_a_placeholder_of_a_launcher_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     """K107."""
     monkeypatch.setenv("NCBI_API_KEY", "${user_config.ncbi_api_key}")
+    monkeypatch.setenv("LITERATURE_AGENT_SECRETS_DIR", "${user_config.folder}")
     assert Settings().ncbi_api_key is None
 
 

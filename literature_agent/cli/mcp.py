@@ -128,9 +128,8 @@ def _policy(
     Raises:
         ConfigurationError: flags and file contradict each other, or one of them is refused.
     """
-    import os
-
     from literature_agent.mcp_server.policy import STDIO, Policy, loopback_policy, read_policy, stdio_policy
+    from literature_agent.settings import from_environment
     from literature_agent.transport.hosts import is_loopback
 
     if file is not None:
@@ -145,7 +144,7 @@ def _policy(
                 f"The policy has no consumer called {STDIO!r}.", recovery=f'Add one: [[consumer]] name = "{STDIO}".'
             )
         return read
-    token = os.environ.get(TOKEN, "").strip()
+    token = from_environment(TOKEN)
     if not http:
         return stdio_policy(tools=tools, identifiers=identifiers.value, bibliography=bibliography.value)
     if token and is_loopback(host):

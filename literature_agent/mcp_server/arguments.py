@@ -55,8 +55,9 @@ def refusal(refused: ValidationError) -> InvalidInputError:
     """The first complaint of a validation, as an error of ours."""
     first = refused.errors(include_url=False, include_context=False)[0]
     name = ".".join(str(part) for part in first["loc"]) or "arguments"
-    value = one_line(str(first["input"]), 60)
-    return InvalidInputError(f"{name}={value!r}: {in_words(first['msg'])}.")
+    if first["type"] == "missing":
+        return InvalidInputError(f"{name} is missing.")
+    return InvalidInputError(f"{name}={one_line(repr(first['input']), 60)}: {in_words(first['msg'])}.")
 
 
 def _types(schema: Mapping[str, Any]) -> frozenset[str]:

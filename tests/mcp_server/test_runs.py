@@ -243,6 +243,31 @@ def test_a_run_whose_process_was_killed_is_kept_no_longer_than_others(tmp_path: 
     shelf.close()
 
 
+async def test_a_run_that_is_cancelled_before_it_is_open_asks_nobody(
+    settings: Settings, sandbox: SandboxServer, tmp_path: Path
+) -> None:
+    """K105."""
+    shelf, ready = Shelf(tmp_path / "mcp", "stdio", retention_days=1), asyncio.Event()
+    async with LiteratureAggregator(settings=settings) as aggregator:
+
+        async def opened() -> LiteratureAggregator:
+            await ready.wait()
+            return aggregator
+
+        runs = Runs(all_tools(), shelf, opened, lambda: datetime.now(UTC))
+        asked = asyncio.create_task(runs.begin(AggregationRequest(**QUESTION), None, detached=False))
+        await asyncio.sleep(0)
+        run = runs._live[0].task
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        sandbox.requests.clear()
+        ready.set()
+        await run
+    assert not sandbox.requests
+    shelf.close()
+
+
 async def test_a_call_that_two_wait_for_goes_on_when_one_leaves(
     connect: Connect, slow: None, sandbox: SandboxServer
 ) -> None:

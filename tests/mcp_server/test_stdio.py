@@ -145,6 +145,16 @@ def test_a_placeholder_that_a_launcher_left_is_an_unset_option(spoken: Spoken, s
     assert not any("user_config" in asked.query for asked in sandbox.requests)
 
 
+def test_a_placeholder_in_place_of_the_token_lets_nobody_in(
+    sandbox: SandboxServer, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """K107: whoever knows the launcher's file could guess it."""
+    monkeypatch.setenv("LITERATURE_AGENT_MCP_TOKEN", "${user_config.literature_token}")
+    # The port is taken, so that the command ends.
+    assert main(["mcp", "--http", "--port", sandbox.base_url.rpartition(":")[2]]) == 2
+    assert "Nobody is let in" in capfd.readouterr().err
+
+
 def test_garbage_on_stdin_does_not_end_the_server(spoken: Spoken) -> None:
     (listed,) = [answer for line in spoken.stdout if (answer := json.loads(line)).get("id") == 2]
     assert [tool["name"] for tool in listed["result"]["tools"]] == DEFAULT

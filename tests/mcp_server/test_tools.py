@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import pytest
 from mcp import Client, MCPError
 
 from literature_agent.ids import find_identifiers
-from literature_agent.mcp_server.policy import DEFAULT_TOOLS, EXPOSABLE, RAW_TOOLS, STDIO, Consumer
-from literature_agent.mcp_server.replies import MOST_BYTES, fit_view
-from literature_agent.sandbox import SandboxServer
+from literature_agent.mcp_server import LiteratureServer
+from literature_agent.mcp_server.policy import DEFAULT_TOOLS, EXPOSABLE, RAW_TOOLS, STDIO, Consumer, Policy
+from literature_agent.mcp_server.replies import MOST_BYTES, fit_view, weight_of
+from literature_agent.sandbox import Corpus, SandboxServer
+from literature_agent.settings import Settings
 from literature_agent.views import FENCE_CLOSE, FENCE_OPEN
 from tests.mcp_server.conftest import MODEL_TOOLS, Connect, all_tools, for_the_person, page_of, text_of
 
@@ -321,6 +324,25 @@ async def test_an_argument_that_is_refused_is_named(connect: Connect, arguments:
 
 
 @pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("search_pubmed", {"query": ""}, "query='': it is empty."),
+        ("search_pubmed", {"query": "x", "max_results": 0}, "max_results=0: write 1 or more."),
+        ("fetch_pubmed", {"references": ["x"] * 26}, "…: give at most 25."),
+        ("literature_start", {"question": "x", "searches": "y"}, "searches.0='y': write an object with named members."),
+        ("literature_start", {"question": "x", "searches": [{"query": "y"}]}, "searches.0.source is missing."),
+        ("literature_status", {"run_id": "x" * 65}, "…: write at most 64 characters."),
+    ],
+)
+async def test_what_is_wrong_with_an_argument_is_said_in_words_for_people(
+    connect: Connect, tool: str, arguments: dict[str, Any], said: str
+) -> None:
+    async with connect() as client:
+        refused = await client.call_tool(tool, arguments)
+    assert text_of(refused).endswith(said)
+
+
+@pytest.mark.parametrize(
     ("tool", "name"),
     [("search_pubmed", "publication_types"), ("search_europepmc", "sources"), ("fetch_pubmed", "references")],
 )
@@ -353,6 +375,26 @@ async def test_a_reply_stays_below_the_limit_and_says_how_to_get_the_rest(connec
     left_out = read.structured_content["left_out"]
     assert len(left_out) + read.structured_content["returned"] == 25
     assert all(reference in text_of(read) for reference in left_out)
+
+
+async def test_long_records_come_in_several_replies(connect: Connect, settings: Settings, tmp_path: Path) -> None:
+    """K104: what is left out is named, and comes when it is asked for."""
+    rows = [{"_id": str(90000001 + n), "title": f"Trial {n}", "text": "Metformin was given. " * 300} for n in range(12)]
+    (tmp_path / "long").mkdir()
+    (tmp_path / "long" / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    with closing(Corpus.from_folder(tmp_path / "long")) as corpus, SandboxServer(corpus) as long:
+        there = settings.model_copy(update=long.settings_overrides())
+        server = LiteratureServer(there, Policy(consumer=(all_tools(),)), tmp_path / "mcp")
+        async with connect(server=server) as client:
+            left = (await search(client, "metformin", max_results=12)).structured_content["references"]
+            came: list[str] = []
+            while left:
+                read = await client.call_tool("fetch_pubmed", {"references": left})
+                assert weight_of(read) <= MOST_BYTES
+                came += read.structured_content["references"]
+                assert left == [*read.structured_content["references"], *read.structured_content["left_out"]]
+                left = read.structured_content["left_out"]
+    assert len(set(came)) == len(came) == 12
 
 
 def test_a_view_is_cut_between_records() -> None:
