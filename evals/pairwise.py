@@ -25,7 +25,9 @@ from evals.harness import read_outcome
 from evals.models import model_of
 from evals.outcome import Outcome
 from evals.report import CaseResult, Report, comparable
-from literature_agent.agents.models import model_name
+from literature_agent.agents.ending import why_no_answer
+from literature_agent.agents.models import model_name, provided
+from literature_agent.settings import load_settings
 
 RUBRIC = Path(__file__).parent / "evaluators" / "rubric_pair.md"
 
@@ -174,7 +176,7 @@ class PairJudge:
     @cached_property
     def _agent(self) -> Agent[None, Verdict]:
         instructions = self.rubric or RUBRIC.read_text(encoding="utf-8")
-        return Agent(self._model, output_type=Verdict, instructions=instructions, retries=2)
+        return Agent(provided(self._model), output_type=Verdict, instructions=instructions, retries=2)
 
     async def judge(self, before: Outcome, after: Outcome) -> tuple[Preference, ...]:
         """All judgements of one pair."""
@@ -206,7 +208,7 @@ async def compare_pairwise(
         InvalidInputError: the runs are not of the same cases.
     """
     comparable(before[1], after[1])
-    gate = asyncio.Semaphore(concurrency)
+    gate, settings = asyncio.Semaphore(concurrency), load_settings()
 
     async def one(first: CaseResult, second: CaseResult) -> Pair:
         pair = Pair(name=first.name, case=first.case, question=first.question)
@@ -218,7 +220,7 @@ async def compare_pairwise(
             try:
                 return pair.model_copy(update={"preferences": await judge.judge(answers[0], answers[1])})
             except (AgentRunError, UserError) as failed:
-                return pair.model_copy(update={"error": f"{type(failed).__name__}: {failed}"})
+                return pair.model_copy(update={"error": why_no_answer(failed, settings)})
 
     pairs = await asyncio.gather(*(one(*both) for both in _paired(before[1], after[1])))
     return PairedReport(judge=judge.name, repeats=judge.repeats, seed=after[1].made.seed, pairs=tuple(pairs))

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.models import Model
 from pydantic_evals.evaluators import EvaluationReason, Evaluator
 
@@ -18,6 +19,9 @@ from evals.cases import About, Ask, Expected
 from evals.evaluators.integrity import Context, Results, outcome_and_library
 from evals.models import model_of
 from evals.outcome import REFERENCE, Outcome
+from literature_agent.agents.ending import why_no_answer
+from literature_agent.agents.models import provided
+from literature_agent.settings import load_settings
 
 RUBRIC = Path(__file__).parent / "rubric.md"
 _BEST = 4
@@ -52,14 +56,16 @@ class Judge(Evaluator[Ask, Any, About]):
     def _agent(self) -> Agent[None, Judgement]:
         chosen = model_of(self.model) if isinstance(self.model, str) else self.model
         return Agent(
-            chosen, output_type=Judgement, instructions=self.rubric or RUBRIC.read_text(encoding="utf-8"), retries=2
+            provided(chosen),
+            output_type=Judgement,
+            instructions=self.rubric or RUBRIC.read_text(encoding="utf-8"),
+            retries=2,
         )
 
     async def evaluate(self, ctx: Context) -> Results:
         outcome, _ = outcome_and_library(ctx)
         given = [
-            (await self._agent.run(shown_to_judge(outcome, evidence_first=turn % 2 == 1))).output
-            for turn in range(self.repeats)
+            await self._judged(shown_to_judge(outcome, evidence_first=turn % 2 == 1)) for turn in range(self.repeats)
         ]
         told = "; ".join(one.reason for one in given if one.reason)[:600]
         found = {
@@ -79,6 +85,14 @@ class Judge(Evaluator[Ask, Any, About]):
             agreeing = sum(_agree(first, second) for first, second in pairs)
             found["judge_agreement"] = EvaluationReason(agreeing / len(pairs), f"{agreeing} of {len(pairs)} pairs")
         return found
+
+    async def _judged(self, shown: str) -> Judgement:
+        try:
+            return (await self._agent.run(shown)).output
+        except (AgentRunError, UserError) as failed:
+            # What is said of it is kept in the report; a provider's own words may repeat the key.
+            said = why_no_answer(failed, load_settings())
+        raise RuntimeError(f"The judge gave no answer: {said}")
 
 
 def _agree(first: Judgement, second: Judgement) -> bool:

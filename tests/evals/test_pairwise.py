@@ -28,6 +28,9 @@ MARK = "slowed cognitive decline in one trial"
 Ask = dict[str, Any]
 
 
+REFUSED = {"status": 401, "error": {"message": "sk-proj-0123456789abcdef is no key"}}
+
+
 def hands_in(overall: str, reason: str = "") -> dict[str, Any]:
     return calls(
         (
@@ -113,8 +116,11 @@ def test_a_judge_sees_question_answers_and_abstracts_and_neither_reference_nor_m
 
 
 def test_a_pair_that_the_judge_failed_to_judge_is_counted_and_in_no_figure(runs: Runs, endpoint: Endpoint) -> None:
-    report = judged(runs, endpoint, lambda request: {"status": 500, "error": {"message": "no"}})
+    report = judged(
+        runs, endpoint, lambda request: {"status": 401, "error": {"message": "sk-proj-0123456789 is no key"}}
+    )
     assert report.failed == 3
+    assert {pair.error for pair in report.pairs} == {"", "its provider answered 401."}
     overall = next(one for one in report.preferred() if one.criterion == "overall")
     assert (overall.first, overall.equal, overall.second, overall.agreement) == (1, 0, 0, None)
 
@@ -183,3 +189,10 @@ def test_a_judge_marks_each_answer_of_a_run_and_holds_it_against_the_experts(
     assert first.index("<answer>") < first.index("<abstracts>")
     assert second.index("<abstracts>") < second.index("<answer>")
     assert "Mark it well." in str(endpoint.asked[0]["messages"])
+
+    endpoint.replies = [REFUSED]
+    options[-1] = str(tmp_path / "refused")
+    assert run_main(options) == 1
+    kept = (tmp_path / "refused" / "report.json").read_text(encoding="utf-8")
+    assert "The judge gave no answer: its provider answered 401." in kept
+    assert "sk-proj" not in kept + capsys.readouterr().out
