@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel
@@ -109,14 +110,22 @@ def _texts(name: str, value: Any) -> list[tuple[str, str]]:
 
 
 def _mapped(name: str, value: Any, change: Callable[[str, str], str]) -> Any:
-    """`value` with every text in it changed; models, mappings and lists keep their kind."""
+    """`value` with every text in it changed; models, dataclasses, mappings, lists and tuples keep their kind."""
+    if isinstance(value, Enum):
+        return value  # its values are the caller's own words
     if isinstance(value, str):
         return change(name, value)
     if isinstance(value, BaseModel):
-        fields = type(value).model_fields
-        return value.model_copy(update={each: _mapped(each, getattr(value, each), change) for each in fields})
+        members = (*type(value).model_fields, *(value.model_extra or ()))
+        return value.model_copy(update={each: _mapped(each, getattr(value, each), change) for each in members})
+    if is_dataclass(value) and not isinstance(value, type):
+        given = {
+            each.name: _mapped(each.name, getattr(value, each.name), change) for each in fields(value) if each.init
+        }
+        return replace(value, **given)
     if isinstance(value, dict):
         return {key: _mapped(str(key), item, change) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_mapped(f"{name}[{number}]", item, change) for number, item in enumerate(value))
+    if isinstance(value, list | tuple | set | frozenset):
+        items = [_mapped(f"{name}[{number}]", item, change) for number, item in enumerate(value)]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pydantic import BaseModel
@@ -314,6 +315,16 @@ class Plan(BaseModel):
     steps: list[str]
 
 
+class Step(NamedTuple):
+    text: str
+
+
+@dataclass(frozen=True)
+class DataclassPlan:
+    title: str
+    steps: list[Step]
+
+
 async def held(settings: Settings, *answers: Any, output_type: Any = str) -> Any:
     """Output of a parent with the capability that asks once and then answers in turn."""
     aggregator = LiteratureAggregator(
@@ -389,6 +400,14 @@ async def test_texts_inside_structured_output_are_held_too(settings: Settings) -
     assert isinstance(output, Plan)
     assert "12345" not in " ".join(output.steps)
     assert output.steps[1] == "Then walk."
+
+
+async def test_texts_inside_dataclasses_and_named_tuples_are_held_too(settings: Settings) -> None:
+    wrong: Calls = [("final_result", {"title": "PMID 12345", "steps": [["Read PMID 12345 first."], ["Then walk."]]})]
+    output = await held(settings, wrong, output_type=DataclassPlan)
+    assert isinstance(output, DataclassPlan)
+    assert "12345" not in repr(output)
+    assert output.steps[1] == Step("Then walk.")
 
 
 async def test_children_without_a_tool_call_left_close_at_once(settings: Settings) -> None:
