@@ -14,8 +14,10 @@ from literature_agent.artifacts import (
     EuropePMCArticle,
     MeshHeading,
     Notice,
+    PMCArticle,
     PubMedArticle,
     RelatedRecord,
+    TextSection,
     TrialIntervention,
     TrialOutcome,
     TrialResult,
@@ -23,7 +25,7 @@ from literature_agent.artifacts import (
     study_type,
 )
 from literature_agent.registry import Reference, text_hash
-from literature_agent.results import ErrorInfo, FetchResult, SearchResult, SourceOutcome
+from literature_agent.results import ErrorInfo, FetchResult, FullText, SearchResult, SourceOutcome
 from literature_agent.views import (
     FENCE_CLOSE,
     FENCE_OPEN,
@@ -35,6 +37,7 @@ from literature_agent.views import (
     masked,
     snippet_end,
     view_fetch,
+    view_full_text,
     view_search,
     view_search_all,
 )
@@ -356,3 +359,22 @@ def test_sources_that_were_not_asked_for_one_reason_share_a_line() -> None:
     lines = view_search_all(["s1"], result, [REFERENCE]).text.splitlines()
     assert "biorxiv, medrxiv: not asked: its search reads a window of days." in lines
     assert [line for line in lines if "Warning" in line] == ["Warning: Else."]
+
+
+def test_a_part_of_the_body_may_be_called_as_a_part_of_the_record() -> None:
+    """Some journals print their headings in small letters: what is asked for by heading is what is shown."""
+    inner = TextSection(heading="aims", level=2, text="What it was for.")
+    abstract = TextSection(heading="abstract", text="A summary within the body.", sections=(inner,))
+    methods = TextSection(heading="methods", text="How it was done.")
+    record = PMCArticle(pmcid="PMC90000001", title="A title", abstract_text="The abstract of the record.")
+    full = FullText(artifact=record, available=True, sections=(abstract, methods), characters_total=60)
+    reference = str(Reference("K7QX2MDA4T"))
+    whole = view_full_text(full, reference).text
+    assert [line for line in whole.split("\n") if line.startswith("## ")] == [
+        "## abstract (2)",
+        "## abstract/aims",
+        "## methods",
+    ]
+    asked = view_full_text(full, reference, chosen=frozenset({id(methods)})).text
+    assert "How it was done." in asked
+    assert "What it was for." not in asked

@@ -159,18 +159,14 @@ def _parts(full: FullText) -> list[tuple[StoredText, TextSection | None]]:
     """The stored texts of a full text, in order, each with its section; tables and figures have none."""
     assert full.artifact is not None  # the caller has a text
     sections = [section for section in _walk((*full.sections, *full.back_sections)) if section.text]
-    texts = [text for text in stored_texts(full.artifact, full) if not _of_record(text.section)]
-    return list(zip_longest(texts, sections[: len(texts)]))
+    of_record = stored_texts(full.artifact, FullText())
+    return list(zip_longest(stored_texts(full.artifact, full)[len(of_record) :], sections))
 
 
 def _walk(sections: Iterable[TextSection]) -> Iterator[TextSection]:
     for section in sections:
         yield section
         yield from _walk(section.sections)
-
-
-def _of_record(section: str) -> bool:
-    return section in ("title", "abstract") or section.startswith("abstract/")
 
 
 _UPDATES = ("paper", "preprint")
