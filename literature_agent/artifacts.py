@@ -13,7 +13,7 @@ from inspect import Signature
 from typing import Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote as percent_encode
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 SourceName = Literal["pubmed", "europepmc", "preprint", "pmc", "biorxiv", "medrxiv", "clinicaltrials"]
@@ -313,6 +313,8 @@ class DetailedEuropePMCArticle(EuropePMCArticle):
 
 class BioRxivPreprint(CitationArtifact):
     kind: Literal["link:cite:biorxiv"] = "link:cite:biorxiv"
+    source: SourceName = "biorxiv"
+    """The server, unless given."""
     is_preprint: bool = True
     server: Literal["biorxiv", "medrxiv"]
     version: int | None = None
@@ -320,6 +322,13 @@ class BioRxivPreprint(CitationArtifact):
     category: str | None = None
     license: str | None = None
     published_doi: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _comes_from_its_server(cls, values: Any) -> Any:
+        if isinstance(values, dict) and "server" in values and "source" not in values:
+            return {**values, "source": values["server"]}
+        return values
 
 
 class DetailedPreprint(BioRxivPreprint):

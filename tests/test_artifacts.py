@@ -161,3 +161,9 @@ def test_the_first_author_is_the_first_with_a_name() -> None:
         "van der Berg JP Jr"
     )
     assert first_author_of([]) is None
+
+
+def test_a_preprint_comes_from_its_server_unless_said_otherwise() -> None:
+    assert BioRxivPreprint(server="biorxiv").source == "biorxiv"
+    assert DetailedPreprint(server="medrxiv").source == "medrxiv"
+    assert BioRxivPreprint(server="medrxiv", source="preprint").source == "preprint"

@@ -63,7 +63,6 @@ def test_a_row_is_read_whole(payload: Callable[[str], bytes]) -> None:
             {"label": "Results", "text": "Immunity rose by 5±1 %.\nNothing else changed."},
             {"label": "Conclusions", "text": "This text is synthetic."},
         ],
-        "source": "biorxiv",
         "publication_types": ["Preprint"],
         "related": [{"relation": "published_as", "doi": "10.5555/synthetic.journal.1"}],
         "server": "biorxiv",
