@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,12 +60,13 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No setting, key or proxy of the machine reaches a test; the cache lies in the test's own folder."""
+def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No setting, key or proxy of the machine reaches a test; the cache lies in a folder of the test's own, which is
+    made by who uses it: most tests need no folder at all."""
     for name in list(os.environ):
         if name.startswith(("LITERATURE_AGENT_", "NCBI_", "EUROPEPMC_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache-{uuid.uuid4().hex}"))
 
 
 @pytest.fixture(scope="session")
