@@ -139,3 +139,11 @@ def test_every_file_named_to_readers_exists() -> None:
     places = [ROOT, ROOT / "literature_agent", ROOT / "literature_agent/sources/pubmed", ROOT / "tests/sources/pubmed"]
     for name in set(re.findall(r"`([\w/]+(?:\.py|\.md|/))`", section)):
         assert any((Path(place) / name).exists() for place in places), name
+
+
+def test_every_door_named_at_the_top_opens() -> None:
+    """GitHub makes the anchor of a heading from its words, joined by hyphens."""
+    headings = {heading.lower().replace(" ", "-") for heading in re.findall(r"^## (.+)$", README, re.M)}
+    doors = re.findall(r"\]\(#([\w-]+)\)", README.split("## ")[0])
+    assert set(doors) <= headings
+    assert headings == set(doors)
