@@ -78,6 +78,8 @@ class UnderWay:
     search_id: str | None = None
     came: list[Artifact] = field(default_factory=list)
     """Records that have come so far."""
+    asked_of: list[str] = field(default_factory=list)
+    """The sources that a look across several has asked so far; empty where `source` alone is asked."""
     answer: SearchResult | FetchResult | None = None
     """The whole answer, while others that the same call asks are waited for."""
 

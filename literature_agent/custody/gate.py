@@ -208,16 +208,16 @@ class Custody:
             if isinstance(asked.answer, FetchResult):
                 self.got(asked, asked.answer)
                 continue
-            error = source_error(
-                asked.source,
-                "timeout",
-                f"{asked.what} was cut short. {cause} before it was answered.",
-                recovery=recovery,
-            )
-            if asked.search_id is None:
-                self.close(asked, error=error, references=self.hold(asked.came))
-            else:
-                self._show_search(asked, asked.answer or _cut(asked.came, error))
+            said = f"{asked.what} was cut short. {cause} before it was answered."
+            sources = asked.asked_of or [asked.source]
+            errors = [source_error(source, "timeout", said, recovery=recovery) for source in sources]
+            if asked.search_id is not None:
+                self._show_search(asked, asked.answer or _cut(asked.came, errors[0]))
+                continue
+            for part, (source, error) in enumerate(zip(sources, errors, strict=True)):
+                own = [one for one in asked.came if _origin(one, sources) == source]
+                more = {"source": source, "part": part} if asked.asked_of else {}
+                asked.write(error=error, references=self.hold(own), **more)
         self.under_way.clear()
 
     # --- search ---
@@ -491,6 +491,11 @@ class Custody:
 
 async def _nothing() -> None:
     return None
+
+
+def _origin(record: Artifact, sources: Sequence[str]) -> str:
+    """Which of the sources asked gave the record."""
+    return next((origin.source for origin in record.provenance if origin.source in sources), sources[0])
 
 
 def _cut(came: Sequence[Artifact], error: LiteratureError) -> SearchResult:

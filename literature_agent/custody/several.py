@@ -131,7 +131,7 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
     limit = int(arguments.get("max_results") or 10)
     async with custody.in_order() as my_turn:
         begun = custody.begin_fetch(call, _asked_first(custody), "The look for related works", asked=limit)
-        with custody.transport.collecting(begun.came):
+        with custody.transport.collecting(begun.came), custody.transport.noting(begun.asked_of):
             asked = await custody.ask(
                 FIND_RELATED,
                 RelatedResult,
@@ -179,11 +179,12 @@ async def _match_citations(custody: Custody, arguments: Mapping[str, Any], call:
     citations = [str(one) for one in arguments.get("citations") or ()]
     async with custody.in_order() as my_turn:
         begun = custody.begin_fetch(call, _asked_first(custody), "The check of citations", asked=len(citations))
-        asked = await custody.ask(
-            MATCH_CITATIONS,
-            tuple[CitationMatch, ...],
-            lambda: match_citations(custody.transport, citations, sources=custody.sources),
-        )
+        with custody.transport.noting(begun.asked_of):
+            asked = await custody.ask(
+                MATCH_CITATIONS,
+                tuple[CitationMatch, ...],
+                lambda: match_citations(custody.transport, citations, sources=custody.sources),
+            )
         await my_turn()
         matches, error = asked.result, asked.error
         if error is not None or matches is None:

@@ -67,6 +67,7 @@ _SOURCE: dict[ServiceName, str] = {"eutils": "pubmed"}
 _deadline: ContextVar[float | None] = ContextVar("literature_agent_deadline", default=None)
 _watcher: ContextVar[Callable[[Progress], None] | None] = ContextVar("literature_agent_watcher", default=None)
 _collected: ContextVar[list[Artifact] | None] = ContextVar("literature_agent_collected", default=None)
+_sources: ContextVar[list[str] | None] = ContextVar("literature_agent_sources", default=None)
 _in_job: ContextVar[bool] = ContextVar("literature_agent_in_job", default=False)
 
 
@@ -211,6 +212,10 @@ class Transport:
         requests is answered has what came until then."""
         return _within(_collected, records)
 
+    def noting(self, sources: list[str]) -> AbstractContextManager[None]:
+        """`sources` grows with each source that the calls made inside ask, in the order of asking."""
+        return _within(_sources, sources)
+
     def came(self, records: Iterable[Artifact]) -> None:
         """Hand records that have come to whoever collects them."""
         collected = _collected.get()
@@ -276,6 +281,9 @@ class Transport:
         """
         if self._closed:
             raise RuntimeError("This transport is closed.")
+        noted = _sources.get()
+        if noted is not None and request.source not in noted:
+            noted.append(request.source)
         if self._player is not None:
             return await self._replayed(self._player, request, read, heard)
         if self._recorder is not None:

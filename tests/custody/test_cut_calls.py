@@ -100,6 +100,16 @@ async def test_a_fetch_from_two_sources_keeps_what_one_has_answered(wire: Transp
     assert [failure.reason for failure in gate.ledger.failures()] == ["europepmc_timeout"]
 
 
+async def test_a_look_across_sources_is_logged_under_each_that_was_asked(gate: Gate, sandbox: SandboxServer) -> None:
+    """Promise 4: Europe PMC was asked after PubMed had failed, so both stand in the log."""
+    reference = await gate.shown("90000101")
+    sandbox.faults.set("eutils", "server_error", path="elink", times=3)
+    await cut(gate, sandbox, "find_related", slow="citations", reference=reference, relation="cited_by")
+    first, second = gate.ledger.entries[-2:]
+    assert [entry.source for entry in (first, second)] == ["pubmed", "europepmc"]
+    assert [failure.reason for failure in gate.ledger.failures()] == ["pubmed_timeout", "europepmc_timeout"]
+
+
 async def test_a_search_keeps_and_shows_the_records_that_had_come(gate: Gate, sandbox: SandboxServer) -> None:
     await cut(gate, sandbox, "search_pubmed", slow="espell", query="metformin OR zzzunknown")
     (line,) = gate.ledger.search_log()
