@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from literature_agent.agents.sync import run_in_own_loop, run_until_interrupted, takes_what
@@ -15,10 +17,11 @@ if TYPE_CHECKING:
     from pydantic_ai import CancellationToken
     from pydantic_ai.models import Model
 
+    from literature_agent.artifacts import Artifact
     from literature_agent.custody import Observer
     from literature_agent.registry import ArtifactRegistry
     from literature_agent.sources import Source
-    from literature_agent.transport import Recording
+    from literature_agent.transport import Recording, Transport
 
 
 R = TypeVar("R", SearchResult, FetchResult)
@@ -153,7 +156,8 @@ async def search(
     filters = _filters(registration, {**common, **own})
     async with Transport(used) as transport:
         tools = registration.build(transport)
-        result = await tools.search(query, max_results=max_results, page=page, **filters)
+        with _kept_if_cut(transport, registry):
+            result = await tools.search(query, max_results=max_results, page=page, **filters)
     return _held(result, registry)
 
 
@@ -177,7 +181,8 @@ async def _search_all(
     plan = plan_all(sources_of_all(settings), filters)
     require_any(plan)
     async with Transport(settings) as transport:
-        answers = await ask_all(transport, plan, query, max_results=max_results)
+        with _kept_if_cut(transport, registry):
+            answers = await ask_all(transport, plan, query, max_results=max_results)
         result = merged(plan, answers, query, max_results=max_results, year=transport.now().year)
     if registry is None:
         return result
@@ -219,7 +224,8 @@ async def fetch(
     registration = find_source(source, used)
     asked = [ids] if isinstance(ids, str) else list(ids)
     async with Transport(used) as transport:
-        result = await registration.build(transport).fetch(asked)
+        with _kept_if_cut(transport, registry):
+            result = await registration.build(transport).fetch(asked)
     return _held(result, registry)
 
 
@@ -274,6 +280,19 @@ def _expect_holders(registry: object, settings: object) -> None:
 
     expect("registry", registry, (ArtifactRegistry, type(None)), "ArtifactRegistry")
     expect("settings", settings, (Settings, type(None)), "Settings")
+
+
+@contextmanager
+def _kept_if_cut(transport: Transport, registry: ArtifactRegistry | None) -> Iterator[None]:
+    """Hold what has come until then, if the call inside is cancelled."""
+    came: list[Artifact] = []
+    try:
+        with transport.collecting(came):
+            yield
+    except asyncio.CancelledError:
+        if registry is not None:
+            registry.hold_all(came)
+        raise
 
 
 def _held(result: R, registry: ArtifactRegistry | None) -> R:

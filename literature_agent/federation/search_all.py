@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import ceil
 from types import MappingProxyType
@@ -109,8 +110,9 @@ async def ask_all(
         return answer
 
     async def search(asked: Asked) -> SearchResult:
+        own = came.get(asked.source.name)
         # The deadline binds this task alone: a slow source takes no time from the others.
-        with transport.deadline(time_limit), transport.collecting(came.get(asked.source.name, [])):
+        with transport.deadline(time_limit), nullcontext() if own is None else transport.collecting(own):
             try:
                 tools = asked.source.build(transport)
                 return await tools.search(query, max_results=max_results, **asked.filters)

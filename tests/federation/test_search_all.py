@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from literature_agent import ArtifactRegistry, InvalidInputError, search
+from literature_agent import ArtifactRegistry, InvalidInputError, fetch, search
 from literature_agent.artifacts import ClinicalTrial, DetailedArticle, EuropePMCArticle, PubMedArticle
 from literature_agent.federation import merged, plan_all, search_all
 from literature_agent.federation.scoring import WEIGHTS, Place, score
@@ -112,6 +113,30 @@ async def test_a_slow_source_has_its_own_time_limit(wire: Transport, sandbox: Sa
     assert result.outcomes[1].error is not None
     assert result.outcomes[1].error.reason == "europepmc_timeout"
     assert result.returned == 4
+
+
+@pytest.mark.parametrize(
+    ("call", "slow", "last"),
+    [
+        (lambda **kept: search("all", QUERY, **kept), "/search", ("efetch", "search")),
+        (lambda **kept: search("pubmed", "metformin OR zzzunknown", **kept), "espell", ("espell",)),
+        (lambda **kept: fetch("europepmc", ["90000101", "90000102"], **kept), "90000102", ("90000101", "90000102")),
+    ],
+    ids=["search of all", "search", "fetch"],
+)
+async def test_a_one_shot_call_that_is_cancelled_leaves_in_the_registry_what_had_come(
+    wire: Transport, sandbox: SandboxServer, call: Callable[..., Awaitable[object]], slow: str, last: tuple[str, ...]
+) -> None:
+    """Promise 5."""
+    sandbox.requests.clear()
+    sandbox.faults.set("all", "slow", seconds=60, path=slow)
+    registry = ArtifactRegistry()
+    task = asyncio.ensure_future(call(registry=registry, settings=wire.settings))
+    await asked(sandbox, *last)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(registry) > 0
 
 
 async def test_when_no_source_answers_the_search_has_failed_and_says_so_for_each(
