@@ -398,6 +398,7 @@ async def test_long_records_come_in_several_replies(connect: Connect, settings: 
 
 
 def test_a_view_is_cut_between_records() -> None:
+    """K104."""
     keys = [f"«artifact:link:cite~{letter * 10}»" for letter in "ABCDE"]
     records = [f"{key} | 2020 | Article\nTitle: t\nAbstract (whole): {'words ' * 300}\n" for key in keys]
     view = f"Fetched 5 of 5\n{FENCE_OPEN}\n{''.join(records)}{FENCE_CLOSE}"
@@ -406,6 +407,8 @@ def test_a_view_is_cut_between_records() -> None:
     assert fitted.left_out == tuple(keys[2:])
     assert fitted.text.count(FENCE_CLOSE) == 1
     assert f"Left out for length, ask for them in another call: {', '.join(keys[2:])}" in fitted.text
+    # Beside the text stand its typed twin and the bibliography.
+    assert len(fit_view(view.replace("words ", "words " * 20)).text.encode()) <= MOST_BYTES * 2 // 3
     huge = fit_view(view.replace("words ", "wordswords" * 10), 4_500)
     assert len(huge.text.encode()) <= 4_500
     assert huge.text.count(keys[0]) == 1
