@@ -15,6 +15,7 @@ from literature_agent.artifacts import BioRxivPreprint, DetailedPreprint, Proven
 from literature_agent.errors import InvalidInputError, SourceError, counted, refused, source_error
 from literature_agent.ids import identify, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult
+from literature_agent.sources._singly import ask_singly
 from literature_agent.sources._text import quoted
 from literature_agent.sources.biorxiv.categories import LABELS, Server
 from literature_agent.sources.biorxiv.pages import KeptPage, KeptPages, Place
@@ -25,8 +26,6 @@ from literature_agent.transport.messages import Answer, Request, TransientAnswer
 PreprintT = TypeVar("PreprintT", bound=BioRxivPreprint)
 
 MOST_IDS = 200
-FAILURES_IN_A_ROW = 3
-"""After so many failed look-ups in a row the rest are not asked."""
 
 PREFIXES = ("10.1101", "10.64898", "10.5555")
 """Registrants of preprint DOIs: both servers use the first two (K059); the third is for invented records."""
@@ -286,35 +285,21 @@ class BioRxivClient:
             raise refused(
                 self.name, f"{len(asked):,} DOIs were given, at most {MOST_IDS} are fetched in one call: split them."
             )
-        found: dict[str, DetailedPreprint] = {}
-        not_found: list[str] = []
+        dois: dict[str, str] = {}
         errors: dict[str, SourceError] = {}
-        in_a_row = 0
-        last: SourceError | None = None
         for text in asked:
             try:
-                doi = self._doi(text)
-                if in_a_row >= FAILURES_IN_A_ROW and last is not None:
-                    raise last
-                preprint = found.get(doi) or await self._fetch_one(doi)
+                dois[text] = self._doi(text)
             except InvalidInputError as refusal:
                 errors[text] = refusal
-                continue
-            except SourceError as failed:
-                errors[text] = last = failed
-                in_a_row += 1
-                continue
-            in_a_row = 0
-            if preprint is None:
-                not_found.append(text)
-            else:
-                found[doi] = preprint
+        singly = await ask_singly(dict.fromkeys(dois.values()), self._fetch_one)
+        errors |= {text: singly.failed[doi] for text, doi in dois.items() if doi in singly.failed}
         if errors and len(errors) == len(asked):
-            raise next(iter(errors.values()))
+            raise errors[asked[0]]
         return FetchResult(
-            artifacts=tuple(found.values()),
-            not_found=tuple(not_found),
-            failed={text: ErrorInfo.of(error) for text, error in errors.items()},
+            artifacts=tuple(singly.found.values()),
+            not_found=tuple(text for text in asked if text not in errors and dois[text] not in singly.found),
+            failed={text: ErrorInfo.of(errors[text]) for text in asked if text in errors},
         )
 
     def _doi(self, text: str) -> str:

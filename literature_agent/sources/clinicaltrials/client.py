@@ -11,6 +11,7 @@ from literature_agent.artifacts import Provenance
 from literature_agent.errors import InvalidInputError, SourceError, counted, refused, source_error
 from literature_agent.ids import identify
 from literature_agent.results import ErrorInfo, FetchResult
+from literature_agent.sources._singly import ask_singly
 from literature_agent.sources._text import one_line, quoted
 from literature_agent.sources.clinicaltrials.parse import NAME, Study, StudyPage, parse_page, parse_study
 from literature_agent.sources.clinicaltrials.query import Plan
@@ -22,8 +23,6 @@ BATCH = 20
 """Numbers asked in one request: a study with results can be several megabytes."""
 SINGLY = 2
 """So many numbers, or fewer, are asked one by one from the start."""
-FAILURES_IN_A_ROW = 3
-"""After so many failed single look-ups in a row the rest are not asked."""
 
 # A search leaves out posted results (megabytes) and the contacts of sites; every site itself is listed (K068).
 _FIELDS = ",".join(
@@ -204,24 +203,9 @@ class ClinicalTrialsClient:
         if len(wanted) > SINGLY:
             for start in range(0, len(wanted), BATCH):
                 got |= await self._fetch_together(wanted[start : start + BATCH])
-        failures: dict[str, SourceError] = {}
-        in_a_row = 0
-        for number in wanted:
-            if number in got:
-                continue
-            if in_a_row >= FAILURES_IN_A_ROW:
-                failures[number] = next(reversed(failures.values()))
-                continue
-            try:
-                study = await self._fetch_one(number)
-            except SourceError as failed:
-                failures[number] = failed
-                in_a_row += failed.retryable
-                continue
-            in_a_row = 0
-            if study is not None:
-                got[number] = study
-        errors |= {text: failures[number] for text, number in numbers.items() if number in failures}
+        singly = await ask_singly([number for number in wanted if number not in got], self._fetch_one)
+        got |= singly.found
+        errors |= {text: singly.failed[number] for text, number in numbers.items() if number in singly.failed}
         if errors and len(errors) == len(asked):
             raise next(iter(errors.values()))
         studies = {study.trial.nct_id: study for text in asked if (study := got.get(numbers.get(text, "")))}

@@ -13,6 +13,7 @@ from literature_agent.artifacts import DetailedEuropePMCArticle, EuropePMCArticl
 from literature_agent.errors import InvalidInputError, SourceError, counted, refused, source_error
 from literature_agent.ids import identify, normalise_pmcid, strip_doi_version
 from literature_agent.results import ErrorInfo, FetchResult, FullTextReason
+from literature_agent.sources._singly import ask_singly
 from literature_agent.sources._text import one_line, quoted
 from literature_agent.sources._xml import parse_xml
 from literature_agent.sources.europepmc.parse import NAME, BareEnvelope, SearchPage, parse_article, parse_search
@@ -29,8 +30,6 @@ BATCH = 25
 SINGLY = 3
 """So many identifiers, or fewer, are asked one by one from the start."""
 MOST_IDS = 1000
-FAILURES_IN_A_ROW = 3
-"""After so many failed single look-ups in a row the rest are not asked."""
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
@@ -311,26 +310,11 @@ class EuropePMCClient:
         if len(targets) > SINGLY:
             for start in range(0, len(targets), BATCH):
                 got |= await self._fetch_together(targets[start : start + BATCH])
-        failures: dict[str, SourceError] = {}
-        in_a_row = 0
-        for target in targets:
-            if target.asked in got:
-                continue
-            if in_a_row >= FAILURES_IN_A_ROW:
-                failures[target.asked] = next(reversed(failures.values()))
-                continue
-            try:
-                article = await self._fetch_one(target)
-            except SourceError as failed:
-                failures[target.asked] = failed
-                in_a_row += failed.retryable
-                continue
-            in_a_row = 0
-            if article is None:
-                missing.append(target.asked)
-            else:
-                got[target.asked] = article
-        errors: dict[str, SourceError] = {**failures, **wrong}
+        left = {target.asked: target for target in targets if target.asked not in got}
+        singly = await ask_singly(left, lambda text: self._fetch_one(left[text]))
+        got |= singly.found
+        errors: dict[str, SourceError] = {**singly.failed, **wrong}
+        missing += [text for text in left if text not in got and text not in errors]
         if errors and len(errors) == len(asked):
             raise next(iter(errors.values()))
         records = {
