@@ -1,4 +1,4 @@
-"""Records asked for one by one, for as long as that makes sense."""
+"""Records, or batches of them, asked for one by one, for as long as that makes sense."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from literature_agent.errors import InvalidInputError, SourceError
 FAILURES_IN_A_ROW = 3
 """After so many failed look-ups in a row the rest are not asked."""
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Answered(Generic[T]):
+class Answered(Generic[K, T]):
     """What came of each that was asked for; in neither: there is no such record."""
 
-    found: dict[str, T] = field(default_factory=dict)
-    failed: dict[str, SourceError] = field(default_factory=dict)
+    found: dict[K, T] = field(default_factory=dict)
+    failed: dict[K, SourceError] = field(default_factory=dict)
 
 
-async def ask_singly(wanted: Iterable[str], ask: Callable[[str], Awaitable[T | None]]) -> Answered[T]:
+async def ask_singly(wanted: Iterable[K], ask: Callable[[K], Awaitable[T | None]]) -> Answered[K, T]:
     """What `ask` gives for each, None where there is no such record.
 
     A service that fails, or refuses this client, several times in a row is left alone: what is left fails alike. That
     it refuses one of the values says nothing of the next.
     """
-    answered = Answered[T]()
+    answered = Answered[K, T]()
     in_a_row = 0
     for one in wanted:
         if in_a_row >= FAILURES_IN_A_ROW:

@@ -201,8 +201,12 @@ class ClinicalTrialsClient:
         wanted = tuple(dict.fromkeys(numbers.values()))
         got: dict[str, Study] = {}
         if len(wanted) > SINGLY:
-            for start in range(0, len(wanted), BATCH):
-                got |= await self._fetch_together(wanted[start : start + BATCH])
+            # A request that fails costs no study: each is then asked for by itself.
+            batches = await ask_singly(
+                range(0, len(wanted), BATCH), lambda start: self._fetch_together(wanted[start : start + BATCH])
+            )
+            for part in batches.found.values():
+                got |= part
         singly = await ask_singly([number for number in wanted if number not in got], self._fetch_one)
         got |= singly.found
         errors |= {text: singly.failed[number] for text, number in numbers.items() if number in singly.failed}
@@ -222,11 +226,8 @@ class ClinicalTrialsClient:
         )
 
     async def _fetch_together(self, numbers: Sequence[str]) -> dict[str, Study]:
-        """What one request for all brings; a failure brings nothing, for each is then asked singly."""
-        try:
-            page = await self._page(studies_request(numbers))
-        except SourceError:
-            return {}
+        """What one request for all brings."""
+        page = await self._page(studies_request(numbers))
         return {study.trial.nct_id: study for study in page.studies if study.trial.nct_id in numbers}
 
     async def _fetch_one(self, number: str) -> Study | None:

@@ -308,8 +308,12 @@ class EuropePMCClient:
         targets, wrong = _targets([text for text in asked if text not in missing])
         got: dict[str, DetailedEuropePMCArticle] = {}
         if len(targets) > SINGLY:
-            for start in range(0, len(targets), BATCH):
-                got |= await self._fetch_together(targets[start : start + BATCH])
+            # A query that fails costs no record: each is then asked for by itself.
+            batches = await ask_singly(
+                range(0, len(targets), BATCH), lambda start: self._fetch_together(targets[start : start + BATCH])
+            )
+            for part in batches.found.values():
+                got |= part
         left = {target.asked: target for target in targets if target.asked not in got}
         singly = await ask_singly(left, lambda text: self._fetch_one(left[text]))
         got |= singly.found
@@ -327,16 +331,13 @@ class EuropePMCClient:
         )
 
     async def _fetch_together(self, targets: Sequence[Target]) -> dict[str, DetailedEuropePMCArticle]:
-        """What one query for all brings; a failure brings nothing, for each is then asked singly."""
+        """What one query for all brings."""
         request = search_request(" OR ".join(target.clause for target in targets), page_size=4 * len(targets))
-        try:
-            received = await self.transport.receive(
-                request,
-                lambda answer: parse_search(require_data(answer), detailed=True),
-                keep=lambda page: not page.unreadable,
-            )
-        except SourceError:
-            return {}
+        received = await self.transport.receive(
+            request,
+            lambda answer: parse_search(require_data(answer), detailed=True),
+            keep=lambda page: not page.unreadable,
+        )
         articles = _stamped(received.value.articles, request, received.at)
         found = {target.asked: best for target in targets if (best := _best(target, articles)) is not None}
         self.transport.came(found.values())
