@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
@@ -119,10 +120,11 @@ def _mapped(name: str, value: Any, change: Callable[[str, str], str]) -> Any:
         members = (*type(value).model_fields, *(value.model_extra or ()))
         return value.model_copy(update={each: _mapped(each, getattr(value, each), change) for each in members})
     if is_dataclass(value) and not isinstance(value, type):
-        given = {
-            each.name: _mapped(each.name, getattr(value, each.name), change) for each in fields(value) if each.init
-        }
-        return replace(value, **given)
+        changed = copy(value)
+        for each in fields(value):
+            # Frozen or not; what the class does when it is made has been done.
+            object.__setattr__(changed, each.name, _mapped(each.name, getattr(value, each.name), change))
+        return changed
     if isinstance(value, dict):
         return {key: _mapped(str(key), item, change) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -323,6 +323,7 @@ class Step(NamedTuple):
 class DataclassPlan:
     title: str
     steps: list[Step]
+    suffix: InitVar[str] = ""
 
 
 async def held(settings: Settings, *answers: Any, output_type: Any = str) -> Any:
