@@ -25,7 +25,7 @@ from literature_agent.federation import (
     require_any,
     seed_of_records,
 )
-from literature_agent.results import CitationMatch, MeshResult, RelatedResult
+from literature_agent.results import CitationMatch, ErrorInfo, MeshResult, RelatedResult
 from literature_agent.sources import ALL
 from literature_agent.sources.pubmed.mesh import lookup_mesh
 from literature_agent.views import (
@@ -144,7 +144,10 @@ async def _find_related(custody: Custody, arguments: Mapping[str, Any], call: Ca
             return custody.refusal(f"{FIND_RELATED} | failed", error)
         assert result is not None
         references = custody.hold(result.artifacts)
-        custody.close(begun, source=_answered_by(result), references=references, error=result.error)
+        listed_by = _answered_by(result)
+        custody.under_way.remove(begun)
+        for part, (source, failure) in enumerate(_asked_of(result).items()):
+            begun.write(source=source, part=part, references=references if source == listed_by else (), error=failure)
         linked = [pair for pair in custody.linked_to(reference) if pair[1] not in references]
         view = view_related(
             result,
@@ -173,6 +176,19 @@ def _answered_by(result: RelatedResult) -> str:
     """The source whose list it is, else the first that was asked."""
     routes = [step.route for step in result.trail if step.result == "found"] or [step.route for step in result.trail]
     return routes[-1].partition("_")[0] if routes else "pubmed"
+
+
+def _asked_of(result: RelatedResult) -> dict[str, ErrorInfo | None]:
+    """Each source that was asked, in the order of asking, and how it failed if it did."""
+    asked: dict[str, ErrorInfo | None] = {}
+    for step in result.trail:
+        if step.result != "not_tried":
+            source = step.route.partition("_")[0]
+            failure = ErrorInfo(reason=step.reason or "", message=f"{step.route} did not answer.", retryable=True)
+            asked[source] = asked.get(source) or (failure if step.result == "failed" else None)
+    if result.error is not None:
+        asked[result.error.reason.partition("_")[0]] = result.error
+    return asked or {_answered_by(result): None}
 
 
 async def _match_citations(custody: Custody, arguments: Mapping[str, Any], call: Call) -> Shown:

@@ -355,6 +355,22 @@ async def test_a_failed_look_is_a_fact_with_its_error_logged(gate: Gate, sandbox
     assert entry.error.reason == "pubmed_unreachable"
 
 
+@pytest.mark.parametrize(("seed", "found"), [("90000101", 0), ("90000103", 1)])
+async def test_a_look_is_logged_under_each_source_that_was_asked(
+    gate: Gate, sandbox: SandboxServer, seed: str, found: int
+) -> None:
+    """Promise 4: that Europe PMC answered does not hide that PubMed failed."""
+    reference = await gate.shown(seed)
+    sandbox.faults.set("eutils", "server_error", path="elink")
+    shown = await gate.call("find_related", reference=reference, relation="cited_by")
+    assert shown.outcome == "ok"
+    first, second = [entry for entry in gate.ledger.entries if entry.kind == "fetch"]
+    assert (first.source, first.references) == ("pubmed", ())
+    assert first.error is not None
+    assert first.error.reason == "pubmed_unreachable"
+    assert (second.source, len(second.references), second.error) == ("europepmc", found, None)
+
+
 # --- match_citations --------------------------------------------------------------------------------------------------
 
 
