@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -24,6 +25,7 @@ from literature_agent.artifacts import (
     TrialResultValue,
     study_type,
 )
+from literature_agent.outputs import KeyTheme, LiteratureAggregationOutput, ResearchGap
 from literature_agent.registry import Reference, text_hash
 from literature_agent.results import ErrorInfo, FetchResult, FullText, SearchResult, SourceOutcome
 from literature_agent.views import (
@@ -38,6 +40,7 @@ from literature_agent.views import (
     snippet_end,
     view_fetch,
     view_full_text,
+    view_output,
     view_search,
     view_search_all,
 )
@@ -378,3 +381,36 @@ def test_a_part_of_the_body_may_be_called_as_a_part_of_the_record() -> None:
     asked = view_full_text(full, reference, chosen=frozenset({id(methods)})).text
     assert "How it was done." in asked
     assert "What it was for." not in asked
+
+
+def test_a_long_answer_keeps_a_line_of_every_kind() -> None:
+    """However long articles and summary are, themes and gaps are told too, with the references they rest on."""
+    references = [str(Reference.for_identity(f"pmid:{90000001 + number}")) for number in range(20)]
+    output = LiteratureAggregationOutput(
+        run_id="r",
+        question="Why?",
+        summary="Because. " * 150,
+        relevant_articles=tuple(
+            PubMedArticle(
+                pmid=str(90000001 + number), reference=reference, title="Widgets " * 15, relevance="It. " * 30
+            )
+            for number, reference in enumerate(references)
+        ),
+        key_themes=(KeyTheme(name="Gout", description="It recurs.", references=(references[0],)),),
+        research_gaps=(
+            ResearchGap(description="Rest. " * 60, basis="not_searched"),
+            ResearchGap(description="Dose.", basis="stated_in_literature", references=(references[1],)),
+        ),
+        status="complete",
+        model="m",
+        started_at=datetime(2026, 1, 1, tzinfo=UTC),
+        duration_s=1.0,
+    )
+    view = view_output(output)
+    assert len(view) <= 6000
+    assert all(f"\n{reference} | " in view for reference in references)
+    assert f"\nTheme: Gout: It recurs. {references[0]}\n" in view
+    assert f"\nGap (stated_in_literature): Dose. {references[1]}\n" in view
+    assert "\nGap (not_searched): Rest. Rest." in view
+    assert "did not fit" not in view
+    assert "It. It. It." in view_output(output, 20_000)
