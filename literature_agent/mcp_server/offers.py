@@ -254,9 +254,7 @@ def _build_offers(names: tuple[str, ...], *, with_contract: bool) -> Mapping[str
     for name, tool in toolset.tools.items():
         if name in EXPOSABLE:
             schema = tool.function_schema
-            offers[name] = _offer(
-                name, flat_schema(schema.json_schema), _twin_of(name), schema.validator.validate_python
-            )
+            offers[name] = _offer(name, schema.json_schema, _twin_of(name), schema.validator.validate_python)
     request = flat_schema(AggregationRequest.model_json_schema(by_alias=False))
     request.pop("description", None)
     for name in (AGGREGATOR, START):

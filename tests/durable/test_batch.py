@@ -85,6 +85,10 @@ def test_each_question_has_one_row_and_only_failures_are_asked_again(
     # The file of dead letters is a file of questions.
     assert [question.key for question in read_questions(letters_file(out), Budget())] == ["b"]
 
+    # Attempts of earlier calls do not count against the retries of this one.
+    run_batch(settings, questions, out, reply, BatchLimits(retries=1, retry_delay_s=0))
+    assert asked.count("b") == 4
+
     broken.set()
     before = asked.count("other")
     again = run_batch(settings, questions, out, reply)

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -128,7 +129,9 @@ def test_children_side_by_side_are_taken_up_by_another_worker_and_answer_their_o
     assert together == Counter({"dementia": 2, "falls": 3, "vision": 2})
     with open_book(settings) as book:
         children = [book.line(f"p-{topic}") for topic in TOPICS]
-    assert [child.state for child in children] == ["done"] * len(TOPICS)
+        assert [child.state for child in children] == ["done"] * len(TOPICS)
+        assert book.prune(timedelta(0)) == 1
+        assert book.lines(run_ids=[child.run_id for child in children]) == []
 
 
 @pytest.mark.parametrize(

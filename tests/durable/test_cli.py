@@ -46,6 +46,10 @@ def test_a_durable_run_is_listed_shown_again_and_removed(capsys: pytest.CaptureF
     assert document(capsys) == answer
     assert main(["runs", "health"]) == 0
     assert capsys.readouterr().out == "0 workers, 0 runs on their way, 0 waiting, 0 interrupted.\n"
+    assert main(["runs", "cancel", answer["run_id"]]) == 2
+    assert "has ended: there is nothing to cancel." in capsys.readouterr().err
+    assert main(["runs", "prune"]) == 0
+    assert capsys.readouterr().out == "Removed 0 ended runs older than 30 days.\n"
     assert main(["runs", "prune", "--older-than", "0"]) == 0
     assert capsys.readouterr().out == "Removed 1 ended run older than 0 days.\n"
     assert main(["runs"]) == 0

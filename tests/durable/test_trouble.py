@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import re
+import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -23,12 +28,12 @@ from evals.postgres import running_postgres
 from literature_agent.durable import DatabaseError, open_engine
 from literature_agent.durable.batch import Batch
 from literature_agent.durable.book import open_book
-from literature_agent.durable.engine import VERSION, engine_of, probe
+from literature_agent.durable.engine import VERSION, _InWords, away, engine_of, probe
 from literature_agent.durable.runs import MAX_RECOVERIES
 from literature_agent.durable.single import resume
 from literature_agent.durable.tables import Results, read_questions
 from literature_agent.durable.worker import working
-from literature_agent.durable.workers import Workers, forget, living
+from literature_agent.durable.workers import Workers, forget, is_alive, living
 from literature_agent.errors import ConfigurationError, InvalidInputError
 from literature_agent.outputs import AggregationRequest, Budget
 from literature_agent.settings import Settings
@@ -100,6 +105,10 @@ def test_a_run_of_another_version_is_left_alone_and_its_worker_named(
         newer.run(threading.Event(), every_s=0.05)
         assert results.keys == {"a"}
         assert [line.state for line in book.lines()] == ["done", "cancelled"]
+        # What another version has answered is taken, and not paid for again.
+        newest = Batch(book.client, "b", "q", read, Results(tmp_path / "again.jsonl"), "short", version="newest")
+        newest._open()
+        assert list(newest._asked) == ["b/a/2"]
     with pytest.raises(ConfigurationError, match="was begun by"):
         _as_version(settings, tmp_path, "b/a/1")
 
@@ -156,6 +165,15 @@ def test_a_batch_that_finds_no_room_to_ask_says_so_and_goes_on_later(
         again._ask()
         # What was asked before is joined, and nothing is asked twice.
         assert 0 < len(full._asked) < len(again._asked) == len(book.lines()) == 30
+
+
+def test_of_a_database_that_stays_away_the_log_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    engine = logging.Logger("dbos")
+    engine.addHandler(_InWords())
+    for _ in range(3):
+        engine.warning("Database connection failed: (x.Y) it is gone. Retrying in 1.0 s")
+    engine.warning("Anything else")
+    assert caplog.messages == [away("it is gone")]
 
 
 async def test_lost_connections_are_made_again(at: Callable[[str | None], Settings], postgres_url: str) -> None:
@@ -240,6 +258,7 @@ def test_what_a_worker_has_on_its_way_when_it_ends_is_finished_and_the_rest_is_d
             assert begun.wait(30)
         assert asked == [1]
         assert book.line("b/a/1").state == "interrupted"
+        assert book.health().stranded == {VERSION: 1}
         with working(settings, "q", concurrency=1, models=model, poll_s=0.05, beat_s=0.1):
             batch.run(threading.Event(), every_s=0.05)
     assert Results(out).keys == {"a"}
@@ -334,6 +353,18 @@ def test_an_unknown_run_is_refused(at: Callable[[str | None], Settings]) -> None
         resume("nope", settings=at(None))
     with open_book(at(None)) as book, pytest.raises(InvalidInputError, match="No run has the id 'nope'"):
         book.cancel("nope")
+
+
+def test_a_process_of_this_machine_that_is_gone_is_not_waited_for(tmp_path: Path) -> None:
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'list.sqlite'}")
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as gone:
+        gone.wait()
+    here, numbers = socket.gethostname(), (os.getpid(), gone.pid)
+    names = [*(f"{here}/{number}/x" for number in numbers), f"elsewhere/{gone.pid}/x"]
+    for name in names:
+        Workers(engine, name, "v", True, list).enter()
+    assert [is_alive(engine, name) for name in names] == [True, False, True]
+    engine.dispose()
 
 
 def test_a_process_taken_for_dead_enters_the_list_again_when_it_beats(tmp_path: Path) -> None:

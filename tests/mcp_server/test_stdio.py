@@ -34,6 +34,8 @@ class Loud(httpx.AsyncHTTPTransport):
         sys.stdout.write("written inside a call\\n")
         os.write(1, b"written below Python\\n")
         os.system("echo printed by a child")
+        if os.path.samestat(os.fstat(0), os.stat(os.devnull)):
+            os.write(2, b"nothing to read inside a call\\n")
         warnings.warn("warned inside a call")
         logging.getLogger("loud").warning("logged inside a call")
         return await super().handle_async_request(request)
@@ -93,6 +95,7 @@ def spoken(sandbox: SandboxServer, tmp_path_factory: pytest.TempPathFactory) -> 
                 **places,
                 "LITERATURE_AGENT_CACHE_DIR": str(folder),
                 "PYTHONWARNINGS": "always",
+                "PYTHONUNBUFFERED": "",
                 "NCBI_API_KEY": "${user_config.ncbi_api_key}",
                 "LITERATURE_AGENT_EMAIL": "${user_config.email}",
                 "LITERATURE_AGENT_MODEL": "${user_config.model}",
@@ -126,7 +129,7 @@ def test_every_line_on_stdout_is_json_rpc_whatever_warns_or_prints(spoken: Spoke
     answers = [json.loads(line) for line in spoken.stdout]
     assert all(answer["jsonrpc"] == "2.0" for answer in answers)
     assert {1, 2, 3} <= {answer.get("id") for answer in answers}
-    for said in ("printed", "written", "warned", "logged"):
+    for said in ("printed", "written", "warned", "logged", "nothing to read"):
         assert f"{said} inside a call" in spoken.stderr
     assert "written below Python" in spoken.stderr
     assert "printed by a child" in spoken.stderr

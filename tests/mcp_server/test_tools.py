@@ -295,6 +295,9 @@ async def test_lists_numbers_and_nulls_sent_as_text_are_understood(connect: Conn
         for asked in (references, json.dumps(references), ",".join(references)):
             read = await client.call_tool("fetch_pubmed", {"references": asked})
             assert read.structured_content["references"] == references
+        # A comma may be part of a name.
+        phases = await search(client, publication_types="Review, Clinical Trial, Phase III")
+        assert '("Review"[pt] OR "Clinical Trial, Phase III"[pt])' in text_of(phases)
         year = await search(client, date_from=2021)
         assert not year.is_error
 
