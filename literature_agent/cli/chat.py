@@ -15,7 +15,7 @@ import typer
 from literature_agent.cli import options
 from literature_agent.cli.cite import read_run
 from literature_agent.cli.corpus import open_settings
-from literature_agent.cli.files import output_file
+from literature_agent.cli.files import in_utf8, output_file
 from literature_agent.cli.forms import LOG_SUFFIXES, SUFFIXES, Format, document_of, format_of, rendered, rendered_log
 from literature_agent.cli.interrupt import cancel_on_interrupt
 from literature_agent.cli.run import EXIT_CODES, NO_MODEL
@@ -72,6 +72,7 @@ def chat(
     that did not end well.
     """
     screen = Screen(json=json, lines=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
+    question = None if question is None else in_utf8(question)
     saved = None if run_file is None else read_run(run_file)
     with screen.logging(), open_settings(sandbox=use_sandbox, folder=corpus) as opened:
         import pydantic_ai

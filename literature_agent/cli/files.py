@@ -57,6 +57,20 @@ def output_file(path: Path, question: str, suffix: str) -> Path:
     return file
 
 
+def in_utf8(question: str | bytes) -> str:
+    """A question as text. An argument keeps bytes of another encoding as half characters, which would be dropped later.
+
+    Raises:
+        InvalidInputError: it is no UTF-8.
+    """
+    try:
+        return (question.encode("utf-8", "surrogateescape") if isinstance(question, str) else question).decode(
+            "utf-8-sig"
+        )
+    except UnicodeError:
+        raise InvalidInputError("The question is not UTF-8 text.", recovery="Write it in UTF-8.") from None
+
+
 def read_searches(path: Path) -> tuple[GivenSearch, ...]:
     """The search lines of a JSONL file, each an object with `source` and `query`; empty lines are passed over.
 

@@ -14,7 +14,7 @@ import typer
 from literature_agent.cli import options
 from literature_agent.cli.corpus import open_settings
 from literature_agent.cli.durable_runs import run_durably
-from literature_agent.cli.files import name_for, output_file, read_searches
+from literature_agent.cli.files import in_utf8, name_for, output_file, read_searches
 from literature_agent.cli.forms import (
     BIBLIOGRAPHIES,
     SUFFIXES,
@@ -227,20 +227,14 @@ def _read_question(given: str) -> str:
     """The question itself; `-` reads it from standard input.
 
     Raises:
-        InvalidInputError: standard input is not UTF-8 text.
+        InvalidInputError: it is not UTF-8 text.
     """
     if given != "-":
-        return given
+        return in_utf8(given)
     from literature_agent.outputs import MAX_QUESTION_CHARACTERS
 
     # A character of UTF-8 has at most four bytes: more than this is too long in any case, and may have no end.
-    read = sys.stdin.buffer.read(4 * MAX_QUESTION_CHARACTERS + 4)
-    try:
-        return read.decode("utf-8-sig").strip()
-    except UnicodeDecodeError:
-        raise InvalidInputError(
-            "The question on standard input is not UTF-8 text.", recovery="Save it as UTF-8."
-        ) from None
+    return in_utf8(sys.stdin.buffer.read(4 * MAX_QUESTION_CHARACTERS + 4)).strip()
 
 
 def _report_file(question: str) -> Path:

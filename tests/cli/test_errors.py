@@ -21,6 +21,9 @@ SECRET = "0123456789abcdefSECRET"
 BAD_INPUT = [
     (("run", ""), "The question is empty."),
     (("run", "  ?! "), "The question is empty."),
+    (("run", "M\udcfcller?"), "The question is not UTF-8 text."),
+    (("chat", "M\udcfcller?"), "The question is not UTF-8 text."),
+    (("run", "half of \ud83d"), "The question is not UTF-8 text."),
     (("run",), "Missing argument"),
     (("run", "x", "--sources", "pubmedd"), "Unknown source 'pubmedd'. Did you mean 'pubmed'?"),
     (("run", "x", "--sources", ","), "No source to ask."),
