@@ -79,6 +79,7 @@ def test_the_header_says_search_source_status_shown_and_total() -> None:
 
 
 def test_paper_text_stands_inside_the_fence_and_can_not_close_it() -> None:
+    """K098."""
     text = search_view().text
     assert text.count(FENCE_OPEN) == 1
     assert text.count(FENCE_CLOSE) == 1

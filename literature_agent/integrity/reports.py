@@ -20,14 +20,13 @@ _NONE_FAILED = re.compile(r"\b(?:no|none|neither|never)\b", re.I)
 
 def misreport(sentence: str, desk: Desk) -> str | None:
     """What is untrue of the run in a sentence that only speaks of it; None where the ledger says the same."""
-    coverage = desk.ledger.coverage()
     failed = _FAILED.search(sentence)
     if failed and not _NONE_FAILED.search(sentence[: failed.end()]):
-        was_cut = desk.ledger.failures() or any(source.failed or source.truncated for source in coverage)
+        was_cut = desk.ledger.failures() or any(each.failed or each.truncated for each in desk.ledger.coverage())
         return None if was_cut else "no source failed in this run: leave it out."
     if says_absent(sentence):
         letters = re.sub(r"[^a-z]", "", sentence.lower())
-        for source in coverage:
+        for source in desk.ledger.coverage():
             if source.failed and source.failed == source.asked and source.source in letters:
                 return f"{source.source} failed, which says nothing about what it holds: say that it failed."
     return None
