@@ -196,7 +196,17 @@ _NOBODY_KNOWN = re.compile(
     rf"(?:^|(?<=[.;:!?,]\s)|(?<=\b(?i:as)\s)|(?<=\b(?i:and|but)\s)|(?<=\bthat\s)|(?<=\b(?i:while)\s)|(?<=\b(?i:whereas)\s))"
     rf"(?P<name>{CAPITALISED})(?:\s?[(\[]?\s?{TOKEN}\s?[)\]]?)?\s{ALREADY}{TELL}"
 )
-_BODIES = words("research staff management everybody everyone nobody somebody someone pfizer moderna merck bayer roche")
+# What may stand there and is nobody: numbers of works, and bodies that no article stands before.
+_NOBODY = words(
+    """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred none half much anyone
+    anybody everyone everybody nobody somebody someone third quarter majority research literature staff
+    management faculty leadership industry government parliament congress senate court police army navy family
+    media press commentary correspondence society abbott abbvie bayer boehringer gilead janssen lilly lundbeck
+    merck moderna novo pfizer roche servier takeda teva
+    """
+)
 
 
 def _family_name_alone(text: str, known: Known) -> Iterator[Hit]:
@@ -204,7 +214,7 @@ def _family_name_alone(text: str, known: Known) -> Iterator[Hit]:
     the run holds the word."""
     for match in _NOBODY_KNOWN.finditer(text):
         low = bare(match["name"])
-        if is_name(match["name"]) and low not in _BODIES and (low in SURNAMES or low[-1] != "s"):
+        if is_name(match["name"]) and low not in _NOBODY and (low in SURNAMES or low[-1] != "s"):
             written = re.compile(rf"(?<![^\W_]){low}(?![^\W_])", re.I)
             if not any(written.search(each) for each in known.texts):
                 yield Hit("author-year", match.start(), match.end("name"))
