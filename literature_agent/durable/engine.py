@@ -6,10 +6,11 @@ import asyncio
 import logging
 import re
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -177,18 +178,29 @@ def create_tables_of_engine(address: str) -> None:
         DBOS.migrate(address, schema=SCHEMA_NAME)
 
 
+def suits(python: tuple[int, ...], sqlite: tuple[int, ...]) -> bool:
+    """Whether the engine can keep runs in a SQLite of that version: from Python 3.12 on it asks for milliseconds in a
+    way (`unixepoch('subsec')`) that an older one answers with nothing."""
+    return python[:2] < (3, 12) or sqlite >= (3, 42)
+
+
 def probe(address: str) -> None:
     """Refuse at once, in words, a database that does not answer: the engine itself would wait for it for ever."""
     url = sa.make_url(address)
     if url.get_backend_name() == "sqlite":
+        if not suits(sys.version_info[:2], sqlite3.sqlite_version_info):
+            raise ConfigurationError(
+                f"Durable runs in SQLite need SQLite 3.42 or newer with this Python; it has {sqlite3.sqlite_version}.",
+                recovery="Set LITERATURE_AGENT_DATABASE_URL to a PostgreSQL, or use Python 3.11 or one with a newer"
+                " SQLite.",
+            )
         file = Path(url.database or "")
         try:
             file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with sqlite3.connect(file) as connection:
+            with closing(sqlite3.connect(file)) as connection:
                 # Kept in the file: readers do not wait for writers, and a commit is one write.
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.execute("PRAGMA user_version")
-            connection.close()
         except (OSError, sqlite3.Error) as refused:
             raise DatabaseError(
                 f"The file of durable runs {str(file)!r} can't be used: {reason_of(refused)}.",

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 import sqlalchemy as sa
@@ -28,7 +29,7 @@ from evals.postgres import running_postgres
 from literature_agent.durable import DatabaseError, open_engine
 from literature_agent.durable.batch import Batch
 from literature_agent.durable.book import open_book
-from literature_agent.durable.engine import VERSION, _InWords, away, engine_of, probe
+from literature_agent.durable.engine import VERSION, _InWords, away, engine_of, probe, suits
 from literature_agent.durable.runs import MAX_RECOVERIES
 from literature_agent.durable.single import resume
 from literature_agent.durable.tables import Results, read_questions
@@ -60,8 +61,26 @@ def test_a_database_that_is_down_at_the_start_is_named_without_its_password(sett
 def test_a_file_that_can_not_be_a_database_is_refused(settings: Settings, tmp_path: Path) -> None:
     (tmp_path / "runs.sqlite").write_text("not a database, but long enough to be looked at" * 20, encoding="utf-8")
     broken = settings.model_copy(update={"database_url": SecretStr(f"sqlite:///{tmp_path / 'runs.sqlite'}")})
-    with pytest.raises(DatabaseError, match="can't be used: file is not a database"), open_engine(broken):
+    with (
+        pytest.raises(DatabaseError, match="can't be used: file is not a database") as refused,
+        open_engine(broken),
+    ):
         pass
+    # Also while somebody holds the error.
+    assert refused.value
+    assert not [each.path for each in psutil.Process().open_files() if each.path.startswith(str(tmp_path))]
+
+
+def test_a_sqlite_that_is_too_old_for_this_python_is_refused_in_words(tmp_path: Path) -> None:
+    """The engine would fail at its first row, in the words of SQLAlchemy."""
+    assert suits((3, 11, 7), (3, 40, 1))
+    assert suits((3, 13, 0), (3, 42, 0))
+    assert not suits((3, 12, 0), (3, 41, 2))
+    if suits(sys.version_info[:2], sqlite3.sqlite_version_info):
+        probe(f"sqlite:///{tmp_path}/runs.sqlite")
+    else:
+        with pytest.raises(ConfigurationError, match=r"need SQLite 3\.42 or newer with this Python"):
+            probe(f"sqlite:///{tmp_path}/runs.sqlite")
 
 
 @pytest.mark.parametrize(
