@@ -17,6 +17,9 @@ from mcp.server.stdio import stdio_server
 
 from literature_agent.mcp_server.server import LiteratureServer
 
+_ENDS = (signal.SIGINT, signal.SIGTERM)
+"""Hosts send the second to a server that does not end soon after its client."""
+
 
 @contextmanager
 def claimed_stdout() -> Iterator[int]:
@@ -64,7 +67,7 @@ def claimed_stdin() -> Iterator[tuple[socket.socket, Callable[[], None]]]:
 
 
 async def serve_stdio(server: LiteratureServer, wire: int) -> None:
-    """Serve one client until it closes stdin, or until Ctrl-C; `wire` is what `claimed_stdout` gave."""
+    """Serve one client until it closes stdin, or until Ctrl-C or SIGTERM; `wire` is what `claimed_stdout` gave."""
     built, loop = server.build(), asyncio.get_running_loop()
     with (
         claimed_stdin() as (incoming, end),
@@ -74,12 +77,14 @@ async def serve_stdio(server: LiteratureServer, wire: int) -> None:
     ):
 
         def interrupt() -> None:
-            # As if the client had left: what is under way is kept. A second Ctrl-C interrupts as usual.
-            loop.remove_signal_handler(signal.SIGINT)
+            # As if the client had left: what is under way is kept. A second signal ends the process as usual.
+            for number in _ENDS:
+                loop.remove_signal_handler(number)
             end()
 
         with suppress(NotImplementedError, RuntimeError, ValueError):  # no such handlers here
-            loop.add_signal_handler(signal.SIGINT, interrupt)
+            for number in _ENDS:
+                loop.add_signal_handler(number, interrupt)
         out = anyio.wrap_file(TextIOWrapper(binary, encoding="utf-8"))
         async with stdio_server(stdin=anyio.wrap_file(lines), stdout=out) as (reader, writer):
             await built.run(reader, writer, built.create_initialization_options())

@@ -167,7 +167,8 @@ def test_garbage_on_stdin_does_not_end_the_server(spoken: Spoken) -> None:
 # --- the command
 
 
-def test_ctrl_c_ends_the_server_while_it_waits_for_a_line(stdio: Command) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_in_order_while_it_waits_for_a_line(stdio: Command, number: signal.Signals) -> None:
     command = stdio()
     assert command.env is not None
     with subprocess.Popen(
@@ -182,7 +183,7 @@ def test_ctrl_c_ends_the_server_while_it_waits_for_a_line(stdio: Command) -> Non
         server.stdin.write(json.dumps({"jsonrpc": "2.0", **OPENING[0]}).encode() + b"\n")
         server.stdin.flush()
         assert json.loads(server.stdout.readline())["id"] == 1
-        server.send_signal(signal.SIGINT)
+        server.send_signal(number)
         try:
             assert server.wait(timeout=20) == 0
         finally:
