@@ -16,6 +16,7 @@ from tests.integrity.conftest import World, draft, paper
         ("One source could not be reached.", "empty", False),
         ("The search timed out.", "ok", False),
         ("No source failed.", "ok", True),
+        ("The searches found that full texts were unavailable.", "ok", True),
         ("The search failed to find any trial.", "empty", True),
         ("PubMed failed.", "failed", True),
         ("One source did not answer.", "partial", True),
@@ -36,3 +37,9 @@ def test_a_failure_and_an_empty_answer_are_not_taken_for_each_other(
     settled = settle(written, world.desk, max_articles=20)
     assert settled.summary == f"It works {reference}. {said}{' [unsupported]' * (not true)}"
     assert settled.integrity.claims_unsupported == (not true)
+
+
+def test_who_made_no_search_is_not_contradicted(world: World) -> None:
+    """An agent that asked for an answer knows more of its searches than its own ledger."""
+    written = draft(f"It works {world.show(paper(1))}. PubMed failed.")
+    assert review(written, world.desk) == ()
