@@ -123,6 +123,7 @@ def runs(
     ] = 30.0,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     no_color: options.NoColor = False,
 ) -> int:
     """List durable runs, cancel one, or remove old ones.
@@ -134,14 +135,14 @@ def runs(
     from literature_agent.durable.book import as_document, open_book
     from literature_agent.settings import load_settings
 
-    screen = Screen(json=json, quiet=quiet, color=color_wanted(no_color))
+    screen = Screen(json=json, quiet=quiet, verbose=verbose, color=color_wanted(no_color))
     if action not in ("list", "cancel", "health", "prune"):
         raise InvalidInputError(f"`runs {action}` is no action.", recovery="Use list, cancel RUN_ID, health or prune.")
     if (action == "cancel") != (run_id is not None):
         raise InvalidInputError(
             "`runs cancel` takes the id of one run, the others take none.", recovery="See `literature-agent runs`."
         )
-    with open_book(load_settings()) as book:
+    with screen.logging(), open_book(load_settings()) as book:
         if run_id is not None:
             line = book.cancel(run_id)
             _show(screen, {"run": as_document(line)}, f"Cancelled {run_id}; `resume {run_id}` would go on with it.")

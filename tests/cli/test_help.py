@@ -34,6 +34,14 @@ def test_help_fits_a_terminal_and_shows_the_examples(cli: Run, command: str, mon
         assert f"    literature-agent {example}" in lines
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_the_options_of_all(cli: Run, command: str) -> None:
+    """A server on standard input and output has no document of its own."""
+    said = set(re.findall(r"--[a-z-]+", cli(command, "--help").out))
+    assert {"--quiet", "--verbose", "--no-color"} <= said
+    assert ("--json" in said) is (command != "mcp")
+
+
 def test_the_list_of_commands_says_what_each_does(cli: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     done = cli("--help")
