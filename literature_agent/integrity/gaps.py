@@ -75,9 +75,17 @@ _STATED_BY = {
     "sources": r"\bpreprints?\b|\bpatents?\b|\bagricola\b",
 }
 # What says that something is not there, which only a search can show; that it is not known anybody may say.
+_RECORDS = (
+    r"(?:trials?|stud(?:y|ies)|evidence|data|papers?|articles?|reviews?|reports?|research|meta-analys[ei]s|records?|publications?"
+    r"|preprints?|registrations?|literature|guidelines?|comparisons?|cohorts?|experiments?|results?|information|follow-up|hits?|match(?:es)?)"
+)
 _ABSENCE = re.compile(
-    r"\b(?:no|none|nothing|neither|never|not|cannot|lack(?:s|ed|ing)?|absen(?:t|ce)|missing|paucity|scarce(?:ly)?|scarcity"
-    r"|non-?existent|un(?:tested|studied|explored|examined|published|available|addressed|researched|investigated))\b|n't\b",
+    rf"\b(?:no|neither|lack(?:s|ed|ing)?(?:\sof)?|absence\sof|paucity\sof)\s(?:[\w-]+\s){{0,5}}?{_RECORDS}\b|\bnothing\b|\bnone\b"
+    r"|\b(?:not|never|cannot)\s(?:\w+\s){0,3}?(?:stud(?:y|ied)|test|examin|investigat|evaluat|assess|compar|explor|measur"
+    r"|report|publish|address|found|find|identif|look|trial|research|regist|exist|available)"
+    r"|n't\s(?:been\s)?(?:\w+\s)?(?:studied|tested|found|looked|examined)"
+    r"|\b(?:is|are|remains?|was|were|seems?)\s(?:\w+ly\s|still\s|so\sfar\s)?(?:lacking|absent|missing|scarce|non-?existent)\b"
+    r"|\bun(?:tested|studied|explored|examined|published|addressed|researched|investigated)\b",
     re.I,
 )
 _NOT_KNOWN = re.compile(

@@ -171,6 +171,14 @@ def test_an_unfounded_gap_is_repaired_else_not_searched(world: World) -> None:
         ("It is unclear which dose works.", False),
         ("Larger trials are needed.", False),
         ("There is no consensus on the dose.", False),
+        ("No head-to-head comparison of the two drugs exists.", True),
+        ("No long-term randomised trial in children.", True),
+        ("There is a lack of large trials.", True),
+        ("It has not yet been compared with exercise.", True),
+        ("Nothing is published on women.", True),
+        ("Whether it helps people who do not have diabetes is unknown.", False),
+        ("Whether lack of sleep worsens it is unclear.", False),
+        ("It remains uncertain if it does no harm.", False),
     ],
 )
 @pytest.mark.parametrize("basis", ["null_search", "stated_in_literature", "not_searched"])
