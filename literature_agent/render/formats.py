@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeAlias
 
 from literature_agent.artifacts import CitationArtifact
-from literature_agent.errors import ConfigurationError, InvalidInputError
+from literature_agent.errors import ConfigurationError, InvalidInputError, meant
 from literature_agent.outputs import LiteratureAggregationOutput
 from literature_agent.render._answer import Form, document, is_synthetic
 from literature_agent.render._bibliography import bibliography_entry, bibliography_entry_markdown
@@ -73,8 +73,8 @@ def find_format(name: str) -> BibliographyFormat:
             require_style(name)
         except (InvalidInputError, ConfigurationError):
             raise InvalidInputError(
-                f"There is no citation format {one_line(name)[:60]!r}.",
-                recovery=f"Use one of {', '.join(FORMATS)}; with the extra `citations` also any CSL style: the-lancet.",
+                f"There is no citation format {one_line(name)[:60]!r}.{meant(name, FORMATS)}",
+                recovery=f"Use one of {', '.join(FORMATS)}; with the extra `citations` also a CSL style: the-lancet.",
             ) from None
         return BibliographyFormat(partial(render_styled, style=name), ".txt")
     return FORMATS[name]

@@ -84,7 +84,7 @@ BAD_INPUT = [
     (("search", "biorxiv", "x", "--since", "2024-01-01"), "`date_to` is missing."),
     (("search", "europepmc", "x", "--languages", "ger,fre"), "(given: 'ger, fre')"),
     (("cite", "x y"), "'x y' is neither an identifier nor a reference."),
-    (("cite", "90000101", "--format", "bibtx"), "There is no citation format 'bibtx'."),
+    (("cite", "90000101", "--format", "bibtx"), "There is no citation format 'bibtx'. Did you mean 'bibtex'?"),
     (("cite", "--from", "/no/such/run.json"), "can't be read"),
     (("sandbox", "--port", "x"), "'--port': write a whole number."),
     (("doctor", "--ofline"), "--offline"),

@@ -58,7 +58,8 @@ def test_an_empty_bibliography_holds_no_entry(name: str) -> None:
 def test_an_unknown_format_is_refused_with_the_names(name: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         find_format(name)
-    assert refused.value.message == f"There is no citation format {name!r}."
+    meant = " Did you mean 'bibtex'?" if name == "BibTeX" else ""
+    assert refused.value.message == f"There is no citation format {name!r}.{meant}"
     for known in FORMATS:
         assert known in refused.value.recovery
 
