@@ -34,7 +34,7 @@ from literature_agent import (
 from literature_agent.sandbox import SandboxServer
 from literature_agent.testing import Calls, Seen, scripted_model, submit
 from literature_agent.transport import Player, Recorder
-from tests.waiting import pass_time
+from tests.waiting import PATIENCE_S, pass_time
 
 QUESTION = "Does metformin slow cognitive decline in older adults with diabetes?"
 SEARCH: Calls = [("search_pubmed", {"query": "metformin AND cognitive decline", "max_results": 5})]
@@ -63,8 +63,10 @@ async def test_what_a_run_held_goes_when_nobody_holds_it_any_more(settings: Sett
     try:
         await run(scripted_model(SEARCH, fetch_two, cite_first), settings, registry=registry)
         del registry
-        async with asyncio.timeout(20):
-            while held() is not None:  # tasks and threads of the run end
+        async with asyncio.timeout(PATIENCE_S):
+            while True:  # tasks and threads of the run end
+                if held() is None:
+                    break
                 await asyncio.sleep(0.01)
     finally:
         gc.enable()

@@ -80,7 +80,7 @@ def http_server_at(settings: Settings, folder: Path) -> HttpServer:
 async def over_http(settings: Settings, folder: Path, mode: str) -> AsyncIterator[Client]:
     with http_server_at(settings, folder) as server:
         async with (
-            httpx2.AsyncClient(headers=HEADERS, timeout=30) as http,
+            httpx2.AsyncClient(headers=HEADERS, timeout=60) as http,
             Client(streamable_http_client(server.url, http_client=http), mode=mode) as client,
         ):
             yield client
@@ -109,7 +109,7 @@ async def test_the_service_sees_the_connection_closed(
     arguments = {"query": "metformin"} if tool == "search_pubmed" else {"question": "metformin?", "sources": ["pubmed"]}
     async with opened as client:
         call = asyncio.create_task(client.call_tool(tool, arguments))
-        assert await asyncio.to_thread(tarpit.asked.acquire, timeout=30)
+        assert await asyncio.to_thread(tarpit.asked.acquire, timeout=60)
         assert not tarpit.closed.acquire(blocking=False)
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -133,7 +133,7 @@ async def test_an_agent_of_pydantic_ai_that_is_cancelled_ends_its_call_too(
         agent = Agent(model, toolsets=[MCPToolset(StreamableHttpTransport(server.url, headers=HEADERS))])
         async with agent:
             run = asyncio.create_task(agent.run("Metformin?"))
-            assert await asyncio.to_thread(tarpit.asked.acquire, timeout=30)
+            assert await asyncio.to_thread(tarpit.asked.acquire, timeout=60)
             run.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await run

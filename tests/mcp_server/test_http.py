@@ -29,7 +29,7 @@ from tests.mcp_server.conftest import TOKENS, HttpServer, all_tools, for_the_per
 @asynccontextmanager
 async def client_of(server: HttpServer, token: str, *, mode: str = "auto") -> AsyncIterator[Client]:
     async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http,
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http,
         Client(streamable_http_client(server.url, http_client=http), mode=mode) as client,
     ):
         yield client
@@ -130,7 +130,7 @@ class Trial:
     """One HTTP client for the attempts; `post` gives the status."""
 
     def __init__(self, server: HttpServer) -> None:
-        self.http = httpx.Client(timeout=30, trust_env=False)
+        self.http = httpx.Client(timeout=60, trust_env=False)
         self.url = server.url
         self.host = server.url.split("/")[2]
         self.origin = f"http://{self.host}"

@@ -87,7 +87,7 @@ class _Task(RequestParams):
 async def test_who_has_not_declared_tasks_can_ask_for_none(http_server: HttpServer) -> None:
     headers = {"Authorization": f"Bearer {TOKENS['one']}"}
     async with (
-        httpx.AsyncClient(headers=headers) as http,
+        httpx.AsyncClient(headers=headers, timeout=60) as http,
         Client(streamable_http_client(http_server.url, http_client=http)) as client,
     ):
         answer = await client.call_tool("literature_aggregator", QUESTION)

@@ -31,7 +31,7 @@ def server(small_corpus: Corpus) -> Iterator[SandboxServer]:
 @pytest.fixture
 def client(server: SandboxServer) -> Iterator[httpx.Client]:
     # No certificates: nothing here is encrypted, and loading them takes longer than most tests.
-    with httpx.Client(base_url=server.base_url, timeout=10, verify=False) as http:
+    with httpx.Client(base_url=server.base_url, timeout=60, verify=False) as http:
         yield http
 
 

@@ -91,7 +91,7 @@ def test_pages_hold_thirty(tmp_path: Path) -> None:
     ]
     (tmp_path / "posts.json").write_text(json.dumps({"collection": posts}), encoding="utf-8")
     corpus = Corpus.from_folder(tmp_path)
-    with SandboxServer(corpus) as server, httpx.Client(base_url=server.base_url) as client:
+    with SandboxServer(corpus) as server, httpx.Client(base_url=server.base_url, timeout=60) as client:
         seen: list[str] = []
         for cursor, count in ((0, 30), (30, 30), (60, 10)):
             answer = details(client, f"medrxiv/2024-01-01/2024-01-31/{cursor}/json")

@@ -88,7 +88,9 @@ def test_entities_of_a_file_are_not_followed(tmp_path: Path) -> None:
 
 def test_a_beir_line_becomes_a_whole_pubmed_record(small_corpus: Corpus) -> None:
     with SandboxServer(small_corpus) as server:
-        reply = httpx.get(f"{server.base_url}/entrez/eutils/efetch.fcgi", params={"db": "pubmed", "id": "90001006"})
+        reply = httpx.get(
+            f"{server.base_url}/entrez/eutils/efetch.fcgi", params={"db": "pubmed", "id": "90001006"}, timeout=60
+        )
     record = etree.fromstring(reply.content)[0]
     article = record.find("MedlineCitation/Article")
     assert article is not None
@@ -106,9 +108,9 @@ def test_headings_without_number_are_found_in_mesh(small_corpus: Corpus) -> None
     with SandboxServer(small_corpus) as server:
         eutils = f"{server.base_url}/entrez/eutils/"
         sent = {"db": "mesh", "term": "yogurt", "retmode": "json"}
-        [number] = httpx.get(eutils + "esearch.fcgi", params=sent).json()["esearchresult"]["idlist"]
+        [number] = httpx.get(eutils + "esearch.fcgi", params=sent, timeout=60).json()["esearchresult"]["idlist"]
         sent = {"db": "mesh", "id": number, "retmode": "json"}
-        described = httpx.get(eutils + "esummary.fcgi", params=sent).json()["result"][number]
+        described = httpx.get(eutils + "esummary.fcgi", params=sent, timeout=60).json()["result"][number]
     assert described["ds_meshterms"] == ["Yogurt"]
 
 
@@ -190,7 +192,7 @@ def test_known_items_are_found_by_their_titles_in_a_real_corpus(shared_dir: Path
         for line in (shared_dir / "corpora" / "pubmedqa-dev" / "queries.jsonl").read_text("utf-8").splitlines()
     ]
     found = 0
-    with SandboxServer(corpus) as server, httpx.Client(base_url=server.base_url) as client:
+    with SandboxServer(corpus) as server, httpx.Client(base_url=server.base_url, timeout=60) as client:
         for query in queries[:100]:
             sent = {"db": "pubmed", "term": query["text"], "retmode": "json", "retmax": "5"}
             result = client.get("/entrez/eutils/esearch.fcgi", params=sent).json()["esearchresult"]
@@ -216,7 +218,7 @@ def test_odd_values_in_a_record_do_not_stop_the_rest(tmp_path: Path) -> None:
     corpus = Corpus.from_folder(tmp_path)
     with SandboxServer(corpus) as server:
         sent = {"query": "SRC:PPR", "format": "json", "sort": "CITED desc"}
-        reply = httpx.get(f"{server.base_url}/europepmc/webservices/rest/search", params=sent)
+        reply = httpx.get(f"{server.base_url}/europepmc/webservices/rest/search", params=sent, timeout=60)
     assert reply.json()["hitCount"] == 1
     corpus.close()
 

@@ -75,7 +75,7 @@ def test_one_connection_serves_many_requests(client: httpx.Client) -> None:
 def test_many_clients_at_once_get_the_same_answer(server: SandboxServer) -> None:
     def ask(number: int) -> tuple[int, str]:
         path = (ESEARCH, EFETCH, EPMC)[number % 3]
-        reply = httpx.get(server.base_url + path, timeout=30, verify=False)
+        reply = httpx.get(server.base_url + path, timeout=60, verify=False)
         return number % 3, reply.text
 
     with ThreadPoolExecutor(12) as pool:
@@ -230,7 +230,7 @@ def test_clearing_one_service_leaves_the_others(server: SandboxServer) -> None:
 def test_more_requests_than_the_limit_allows_are_answered_429(small_corpus: Corpus) -> None:
     took = 1.0
     while took >= 1:  # what comes later than that is no longer too much
-        with SandboxServer(small_corpus, rate_limit={"eutils": 3}) as server, httpx.Client() as client:
+        with SandboxServer(small_corpus, rate_limit={"eutils": 3}) as server, httpx.Client(timeout=60) as client:
             began = time.perf_counter()
             statuses = [client.get(server.base_url + EFETCH).status_code for _ in range(5)]
             took = time.perf_counter() - began
@@ -243,9 +243,9 @@ def test_closing_ends_open_connections_and_slow_answers(small_corpus: Corpus) ->
     before = set(threading.enumerate())
     server = SandboxServer(small_corpus).start()
     server.faults.set("eutils", "slow", seconds=60)
-    with httpx.Client(base_url=server.base_url, timeout=30) as client, ThreadPoolExecutor(1) as pool:
+    with httpx.Client(base_url=server.base_url, timeout=60) as client, ThreadPoolExecutor(1) as pool:
         client.get(EPMC)
-        waiting = pool.submit(lambda: httpx.get(server.base_url + ESEARCH, timeout=30))
+        waiting = pool.submit(lambda: httpx.get(server.base_url + ESEARCH, timeout=60))
         while not any(asked.path.endswith("esearch.fcgi") for asked in server.requests):
             threading.Event().wait(0.01)
         started = time.perf_counter()
@@ -265,7 +265,7 @@ def test_closing_twice_and_closing_unstarted_is_harmless(small_corpus: Corpus) -
 
 def test_without_a_corpus_the_packaged_one_is_served() -> None:
     with SandboxServer() as server:
-        about = httpx.get(f"{server.base_url}/_sandbox/").json()
+        about = httpx.get(f"{server.base_url}/_sandbox/", timeout=60).json()
     assert about["synthetic"] is True
     assert about["records"] == server.corpus.size
 
@@ -292,7 +292,7 @@ def test_serving_in_a_thread_of_the_callers_ends_with_close(small_corpus: Corpus
     server = SandboxServer(small_corpus)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    assert httpx.get(server.base_url + ESEARCH).status_code == 200
+    assert httpx.get(server.base_url + ESEARCH, timeout=60).status_code == 200
     server.close()
     thread.join(60)
     assert not thread.is_alive()
