@@ -119,7 +119,7 @@ def runs(
     run_id: Annotated[str | None, typer.Argument(help="Run to cancel.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Most runs to list.")] = 20,
     older_than: Annotated[
-        float, typer.Option(min=0, metavar="DAYS", help="prune: remove ended runs older than this.")
+        float, typer.Option(min=0, max=36_500, metavar="DAYS", help="prune: remove ended runs older than this.")
     ] = 30.0,
     json: options.Json = False,
     quiet: options.Quiet = False,

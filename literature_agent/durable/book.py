@@ -20,6 +20,7 @@ from literature_agent.durable.engine import (
     database_address,
     engine_of,
     probe,
+    quiet,
 )
 from literature_agent.durable.records import RecordRefused, RecordSerializer, no_pickles
 from literature_agent.durable.runs import RUN_WORKFLOW
@@ -123,7 +124,7 @@ class RunBook:
         lines = self.lines(run_ids=[run_id])
         if not lines:
             raise InvalidInputError(
-                f"No run has the id {run_id!r}.", recovery="List them with `literature-agent runs`."
+                f"No run has the id {run_id[:80]!r}.", recovery="List them with `literature-agent runs`."
             )
         return lines[0]
 
@@ -210,7 +211,7 @@ def open_book(settings: Settings) -> Iterator[RunBook]:
     address = database_address(settings)
     probe(address)
     engine = engine_of(address)
-    with no_pickles():
+    with no_pickles(), quiet():
         create_tables_of_engine(address)
         client = DBOSClient(
             system_database_engine=engine,

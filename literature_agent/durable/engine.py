@@ -98,7 +98,7 @@ def open_engine(
     }
     engine = engine_of(address)
     workers = Workers(engine, executor_id, version, bool(queues), DBOS._recover_pending_workflows, beat_s, lease_s)
-    with no_pickles(), _quiet():
+    with no_pickles(), quiet():
         dbos = DBOS(config=config)
         try:
             runs = DurableRuns(settings, models=models, engine=engine)
@@ -174,7 +174,7 @@ def _know_the_lost(context: sa.engine.ExceptionContext) -> None:
 
 def create_tables_of_engine(address: str) -> None:
     """Make or bring up to date the engine's own tables, for who only reads or asks."""
-    with _quiet():
+    with quiet():
         DBOS.migrate(address, schema=SCHEMA_NAME)
 
 
@@ -223,7 +223,7 @@ def probe(address: str) -> None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """The engine's own log stays off the screen, but for a database that is away: that is said in words."""
     logger = logging.getLogger("dbos")
     level, propagate, handlers = logger.level, logger.propagate, list(logger.handlers)

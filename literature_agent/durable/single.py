@@ -105,5 +105,7 @@ def _require_version(run_id: str, begun_by: str) -> None:
 def _status_of(run_id: str) -> Any:
     status = DBOS.get_workflow_status(run_id)
     if status is None:
-        raise InvalidInputError(f"No run has the id {run_id!r}.", recovery="List them with `literature-agent runs`.")
+        raise InvalidInputError(
+            f"No run has the id {run_id[:80]!r}.", recovery="List them with `literature-agent runs`."
+        )
     return status

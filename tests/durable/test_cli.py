@@ -221,6 +221,7 @@ def test_a_worker_that_dies_is_replaced_but_not_for_ever() -> None:
         (("batch", "nowhere.jsonl", "--out", "out.jsonl"), "can't be read"),
         (("runs", "sing"), "`runs sing` is no action"),
         (("runs", "cancel"), "takes the id of one run"),
+        (("runs", "prune", "--older-than", "1e300"), "'--older-than': write 36500 or less"),
         (("run", "--durable", "--record", "x", "Why?"), "contradict each other"),
     ],
 )

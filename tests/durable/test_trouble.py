@@ -370,6 +370,9 @@ def test_a_run_that_another_process_is_at_work_on_is_waited_for(
 def test_an_unknown_run_is_refused(at: Callable[[str | None], Settings]) -> None:
     with pytest.raises(InvalidInputError, match="No run has the id 'nope'"):
         resume("nope", settings=at(None))
+    with pytest.raises(InvalidInputError) as refused:
+        resume("x" * 5_000, settings=at(None))
+    assert len(refused.value.message) < 120
     with open_book(at(None)) as book, pytest.raises(InvalidInputError, match="No run has the id 'nope'"):
         book.cancel("nope")
 
