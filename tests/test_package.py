@@ -35,7 +35,7 @@ def _python(code: str, *, path: Path | None = None, cwd: Path) -> str:
         check=False,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -49,7 +49,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)],
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=600,
     )
     (built,) = folder.glob("*.whl")
     with zipfile.ZipFile(built) as archive:

@@ -360,7 +360,7 @@ def test_output_that_the_terminal_cannot_spell_is_escaped(server: SandboxServer,
             env={**_environment(), "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
             check=False,
             capture_output=True,
-            timeout=60,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr
         text = done.stdout.decode("ascii")
@@ -376,7 +376,7 @@ def test_a_reader_that_goes_away_is_no_traceback(server: SandboxServer) -> None:
         env=_environment(),
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     assert b"Traceback" not in done.stderr
 
@@ -387,7 +387,7 @@ def test_the_module_is_the_command(server: SandboxServer) -> None:
         env=_environment(),
         check=False,
         capture_output=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"]["reason"] == "request_invalid_input"
@@ -402,7 +402,7 @@ def test_the_program_looks_for_no_garbage_at_its_end_and_a_caller_is_left_alone(
         "atexit.register(lambda: print('frozen' if gc.get_freeze_count() else 'as it was')); "
         f"main({given})"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8", timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, encoding="utf-8", timeout=300)
     assert done.stdout.splitlines()[-1] == at_the_end
 
 

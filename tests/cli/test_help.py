@@ -86,6 +86,6 @@ def test_the_program_that_a_shell_asks_says_nothing_else() -> None:
         capture_output=True,
         encoding="utf-8",
         env={**_asked("run", "--search"), "PATH": ""},
-        timeout=60,
+        timeout=300,
     )
     assert (done.stdout.split(), done.stderr) == (["--searches", "--search-log"], "")

@@ -198,7 +198,7 @@ def test_a_port_in_use_is_said(server: SandboxServer) -> None:
         check=False,
         capture_output=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 2
     assert f"port {port}" in done.stderr

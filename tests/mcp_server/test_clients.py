@@ -68,7 +68,7 @@ async def test_by_default_an_agent_of_pydantic_ai_gets_the_typed_twin(http_serve
         return "done"
 
     model = scripted_model([("search_pubmed", {"query": "metformin"})], reads_what_it_found, answers)
-    agent = Agent(model, toolsets=[MCPToolset(transport)])
+    agent = Agent(model, toolsets=[MCPToolset(transport, init_timeout=60)])
     async with agent:
         await agent.run("Metformin?")
     (sight,) = sights

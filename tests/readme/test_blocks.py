@@ -98,7 +98,7 @@ def test_a_bare_python_is_enough(these: list[Part], tmp_path: Path) -> None:
                 check=False,
                 capture_output=True,
                 encoding="utf-8",
-                timeout=120,
+                timeout=600,
             )
             assert done.returncode == 0, f"{part.place}: {step}\n{done.stdout}{done.stderr}"
             # pip's warning of an extra that is not there.
@@ -136,7 +136,7 @@ def test_a_snippet_needs_nothing_but_itself(
         [sys.executable, "-W", "error", str(FORKED), str(tmp_path)],
         env={**os.environ, "PYTHONUTF8": "1"},
         check=True,
-        timeout=240,
+        timeout=600,
     )
     for number, (part, shown) in enumerate(zip(these, SHOWN, strict=True)):
         code, out, err = (
