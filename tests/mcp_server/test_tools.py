@@ -217,6 +217,10 @@ async def test_conversion_says_which_identifiers_there_are_and_raw_gives_them(
         (reference, *_) = (await search(client, "90000101[pmid]")).structured_content["references"]
         converted = await client.call_tool("convert_ids", {"references": reference})
         refused = await client.call_tool("convert_ids", {"references": ["PMC90000101"]})
+        several = (await search(client, max_results=3)).structured_content["references"]
+        each = await client.call_tool("convert_ids", {"references": several})
+    assert [work["reference"] for work in each.structured_content["works"]] == several
+    assert len(several) == 3
     assert converted.structured_content["works"] == [
         {"reference": reference, "status": "found", "has": ["pmid", "pmcid", "doi"]}
     ]
