@@ -335,6 +335,7 @@ def compare(plan: Plan, calm: Outcome, disturbed: Outcome) -> Report:
     failures = [
         sentence
         for holds, sentence in (
+            (disturbed.kills > 0, "no worker was killed, so nothing was tried: kill sooner, or ask more questions"),
             (len(keys) == len(singles) and max(keys.values(), default=0) == 1, "not every question has one result"),
             (len(disturbed.parents) == len(parents), "not every agent has its answer"),
             (not swapped, f"answers of children were swapped: {swapped[:3]}"),

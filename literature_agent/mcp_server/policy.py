@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from literature_agent.errors import ConfigurationError, in_words, reason_of
+from literature_agent.errors import ConfigurationError, in_words, meant, reason_of
 from literature_agent.outputs import Budget
 
 EXPOSABLE = (
@@ -95,7 +95,9 @@ class Consumer(_Part):
     def _known_tools(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         for name in names:
             if name not in EXPOSABLE:
-                raise ValueError(f"there is no tool {name!r}; use some of {', '.join(EXPOSABLE)}")
+                raise ValueError(
+                    f"there is no tool {name!r}.{meant(name, EXPOSABLE)} Use some of {', '.join(EXPOSABLE)}"
+                )
         return tuple(name for name in EXPOSABLE if name in names)
 
     @field_validator("token_sha256", mode="before")

@@ -182,7 +182,13 @@ def sentence(text: str) -> str:
     line = between[0] + "".join(
         reference + part for reference, part in zip(_REFERENCE.findall(folded), between[1:], strict=True)
     )
-    return line if len(line) <= LONGEST_SENTENCE else line[: LONGEST_SENTENCE - 1] + "…"
+    if len(line) <= LONGEST_SENTENCE:
+        return line
+    end = LONGEST_SENTENCE - 1
+    # A reference stands whole or not at all.
+    return (
+        line[: next((each.start() for each in _REFERENCE.finditer(line) if each.start() < end < each.end()), end)] + "…"
+    )
 
 
 def sentences(texts: Sequence[str]) -> list[str]:

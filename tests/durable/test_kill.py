@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evals.durable.kill import Plan, kill_trial
+from evals.durable.kill import Outcome, Plan, compare, kill_trial
 from evals.postgres import Postgres
 
 
@@ -14,3 +14,9 @@ def test_killed_workers_lose_nothing_and_no_recorded_request_is_sent_again(postg
     assert report.failures == ()
     assert report.figures["results"] == 4
     assert report.figures["kills"] >= 1
+
+
+def test_a_trial_in_which_nothing_was_killed_has_tried_nothing() -> None:
+    plan = Plan(questions=0, parents=0)
+    assert [each for each in compare(plan, Outcome(), Outcome()).failures if "killed" in each] != []
+    assert [each for each in compare(plan, Outcome(), Outcome(kills=1)).failures if "killed" in each] == []

@@ -71,6 +71,7 @@ def test_a_policy_is_read_from_toml(tmp_path: Path) -> None:
     ("broken", "said"),
     [
         ('[[consumer]]\nname = "a"\ntools = ["nosuch"]', "nosuch"),
+        ('[[consumer]]\nname = "a"\ntools = ["search_pumbed"]', "Did you mean 'search_pubmed'?"),
         ('[[consumer]]\nname = "a"\ntools = ["pubmed_europepmc_search"]', "raw"),
         ('[[consumer]]\nname = "a"\ntoken_sha256 = "my-secret-token"', "SHA-256"),
         ('[[consumer]]\nname = "a"\n[[consumer]]\nname = "a"', "same name"),

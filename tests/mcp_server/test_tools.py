@@ -16,6 +16,7 @@ from literature_agent.ids import find_identifiers
 from literature_agent.mcp_server import LiteratureServer
 from literature_agent.mcp_server.policy import DEFAULT_TOOLS, EXPOSABLE, RAW_TOOLS, STDIO, Consumer, Policy
 from literature_agent.mcp_server.replies import MOST_BYTES, fit_view, weight_of
+from literature_agent.mcp_server.twins import LONGEST_SENTENCE, sentence
 from literature_agent.sandbox import Corpus, SandboxServer
 from literature_agent.settings import Settings
 from literature_agent.views import FENCE_CLOSE, FENCE_OPEN
@@ -494,3 +495,12 @@ async def test_raw_identifiers_come_only_where_the_policy_says_so(connect: Conne
             with pytest.raises(MCPError, match="Unknown tool"):
                 await client.call_tool(name, {"query": "x"})
     assert set(MODEL_TOOLS) == set(EXPOSABLE) - RAW_TOOLS
+
+
+def test_a_sentence_that_is_cut_has_no_part_of_a_reference() -> None:
+    reference = "«artifact:link:cite~K7QX2MDA4T»"
+    for before in range(LONGEST_SENTENCE - len(reference) - 5, LONGEST_SENTENCE + 5):
+        cut = sentence(f"{'x' * before}{reference} and more of it, which is too much")
+        assert len(cut) <= LONGEST_SENTENCE
+        assert "«" not in REFERENCE.sub("", cut)
+        assert cut.endswith("…")
