@@ -39,7 +39,9 @@ class _Signature:
     def __get__(self, _: object, model: type[BaseModel]) -> Signature:
         aliased: Signature = self._aliased.__get__(None, model)
         names = {to_camel(name): name for name in model.model_fields}
-        return aliased.replace(parameters=[each.replace(name=names[each.name]) for each in aliased.parameters.values()])
+        return aliased.replace(
+            parameters=[each.replace(name=names.get(each.name, each.name)) for each in aliased.parameters.values()]
+        )
 
 
 class Record(BaseModel):
@@ -49,7 +51,9 @@ class Record(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        type.__setattr__(cls, "__signature__", _Signature(cls.__dict__["__signature__"]))
+        # A model that names a class still to come has none yet.
+        if aliased := cls.__dict__.get("__signature__"):
+            type.__setattr__(cls, "__signature__", _Signature(aliased))
 
 
 class Author(Record):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from inspect import signature
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 import literature_agent
 from literature_agent.artifacts import (
@@ -141,6 +141,18 @@ def test_help_shows_the_names_that_people_write() -> None:
         assert list(signature(record).parameters) == list(record.model_fields), record
     # Both are taken.
     assert Budget.model_validate({"maxRequests": 3}) == Budget(max_requests=3)
+
+
+def test_a_model_of_ones_own_may_name_its_members_and_classes_as_it_likes() -> None:
+    class Noted(PubMedArticle):
+        own_note: str = Field("", alias="remark")
+
+    assert list(signature(Noted).parameters)[-1] == "remark"
+
+    class Chained(PubMedArticle):
+        next_one: "Chained | Unborn | None" = None  # type: ignore[name-defined]  # noqa: F821, UP037  # the class still to come is what is tested
+
+    assert Chained.__name__ == "Chained"
 
 
 def test_artifacts_are_frozen() -> None:
