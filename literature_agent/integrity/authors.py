@@ -203,8 +203,10 @@ _NOBODY = words(
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred none half much anyone
     anybody everyone everybody nobody somebody someone third quarter majority research literature staff
     management faculty leadership industry government parliament congress senate court police army navy family
-    media press commentary correspondence society abbott abbvie bayer boehringer gilead janssen lilly lundbeck
-    merck moderna novo pfizer roche servier takeda teva
+    media press commentary correspondence society fewer youth abbott abbvie alnylam amgen
+    apple astellas bayer biogen biontech boehringer celgene curevac eisai genentech gilead incyte interpol janssen
+    lilly lundbeck medsafe merck moderna novavax novo otsuka pfizer regeneron roche sandoz sanofi servier
+    sinovac swissmedic takeda teva vertex viatris
     """
 )
 
@@ -214,7 +216,11 @@ def _family_name_alone(text: str, known: Known) -> Iterator[Hit]:
     the run holds the word."""
     for match in _NOBODY_KNOWN.finditer(text):
         low = bare(match["name"])
-        if is_name(match["name"]) and low not in _NOBODY and (low in SURNAMES or low[-1] != "s"):
+        parts = match["name"].split("-")
+        # `Twenty-two reported`, `Dapa-CKD reported`
+        if not _NOBODY.isdisjoint(map(bare, parts)) or any(part.isupper() for part in parts):
+            continue
+        if is_name(match["name"]) and (low in SURNAMES or not low.endswith(("s", "ly"))):
             written = re.compile(rf"(?<![^\W_]){low}(?![^\W_])", re.I)
             if not any(written.search(each) for each in known.texts):
                 yield Hit("author-year", match.start(), match.end("name"))

@@ -79,7 +79,7 @@ PLACES = words(
     tirana toliara toulouse transylvania trieste troms tromso trondheim tubingen tucson tulsa turin turkiye turku
     tuscany tyrol ulsan umbria umea uppsala urumqi vasterbotten vellore veneto verona victoria vientiane vilnius
     waikato wellington windhoek wroclaw wurzburg xiamen xinjiang yakutia yangon yaounde yokohama yucatan
-    yunnan zagreb zanzibar zaragoza bialystok
+    yunnan zagreb zanzibar zaragoza bialystok bergamo merseyside yorkshire
     zeeland zhejiang zhengzhou ziguinchor
 
     european american british english french german dutch italian spanish swedish danish norwegian finnish
