@@ -85,12 +85,28 @@ _ABSENCE = re.compile(
     r"|report|publish|address|found|find|identif|look|trial|research|regist|exist|available)"
     r"|n't\s(?:been\s)?(?:\w+\s)?(?:studied|tested|found|looked|examined)"
     r"|\b(?:is|are|remains?|was|were|seems?)\s(?:\w+ly\s|still\s|so\sfar\s)?(?:lacking|absent|missing|scarce|non-?existent)\b"
-    r"|\bun(?:tested|studied|explored|examined|published|addressed|researched|investigated)\b",
+    rf"|\bun(?:tested|studied|explored|examined|published(?!\s{_RECORDS}\b)|addressed|researched|investigated)\b",
     re.I,
 )
 _NOT_KNOWN = re.compile(
     r"\b(?:not|never|n't)\s(?:(?:been|be|yet|so|at|all|well|\w+ly)\s){0,3}(?:known|clear|certain|sure|understood|established"
     r"|settled|resolved|answered|determined|decided)\b|\b(?:no|not)\s(?:one|clear\sanswer|agreement|consensus|certainty)\b",
+    re.I,
+)
+# What the run itself did not do: the very meaning of a gap without a search.
+_DONE = r"(?:look|search|examin|explor|assess|address|cover|stud(?:y|i)|ask|seek|compar|investigat|evaluat)\w*"
+_OURSELVES = r"(?:this|these|our)\s(?:run|search(?:es)?|answer|review|overview)"
+_NOT_DONE = re.compile(
+    r"\b(?:not|never|no|none)\s(?:[\w-]+\s){0,6}?(?:(?:looked|searched)\sfor|sought|checked)\b"
+    rf"|\b(?:we|{_OURSELVES})\s(?:did|do|does|could|have|has)(?:\snot|n't)\s{_DONE}"
+    rf"|\b(?:not|never)\s(?:be\s|been\s|\w+ly\s)?{_DONE}\s(?:(?:at|for)\s)?"
+    rf"(?:here\b|(?:in|by)\s{_OURSELVES}\b|from\s(?:the\s)?abstracts\b)",
+    re.I,
+)
+# Who asks why or whether does not say that it is so.
+_UNSETTLED = r"(?:open|unclear|unknown|uncertain|unresolved|undecided|debated|disputed)"
+_WONDERED = re.compile(
+    rf"^(?:whether|why|how)\b[^.;:]*?\b(?:is|are|remains?)\s(?:still\s|\w+ly\s)?{_UNSETTLED}\b|\b{_UNSETTLED}\s(?:whether|why)\b[^.;:]*",
     re.I,
 )
 _SPELLING = re.compile(r"\bspelling|\bsuggest|\bdid you mean", re.I)
@@ -129,7 +145,10 @@ def states(quoted: Iterable[str], description: str) -> bool:
 
 def says_absent(sentence: str) -> bool:
     """Whether the sentence of a gap says that something is not there: `No trial was found`, `X was never tested`."""
-    return _ABSENCE.search(_NOT_KNOWN.sub(" ", _bare(sentence))) is not None
+    said = _bare(sentence)
+    for other in (_WONDERED, _NOT_DONE, _NOT_KNOWN):
+        said = other.sub(" ", said)
+    return _ABSENCE.search(said) is not None
 
 
 def _bare(text: str) -> str:

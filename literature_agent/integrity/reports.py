@@ -8,10 +8,10 @@ from literature_agent.integrity.desk import Desk
 from literature_agent.integrity.gaps import says_absent
 
 _FAILED = re.compile(
-    r"\b(?:pubmed|medline|europe\s?pmc|biorxiv|medrxiv|clinicaltrials(?:\.gov)?|sources?|databases?|registr(?:y|ies)|services?"
+    r"\b(?:pubmed|medline|europe\s?pmc|biorxiv|medrxiv|clinicaltrials(?:\.gov)?|sources?|databases?|registr(?:y|ies)"
     r"|search(?:es)?|quer(?:y|ies))\b(?:(?!\b(?:texts?|abstracts?|data|records?|papers?)\b)[^.;:]){0,40}?\b"
-    r"(?:failed(?!\sto\s(?:find|identify|show|yield|locate|return|retrieve|detect|give))"
-    r"|could\snot\sbe\s(?:reached|asked|searched|queried|accessed)|(?:did|does)\snot\s(?:answer(?!\s(?:this|that|the|our)\s)|respond)|timed\sout"
+    r"(?:failed(?!\sto\s(?!answer|respond|load|run))"
+    r"|could\snot\sbe\s(?:reached|asked|searched|queried|accessed)|(?:did|does)\snot\s(?:answer(?!\s(?:this|that|the|our)\s)|respond(?!\sto\s))|timed\sout"
     r"|(?:was|were)\s(?:unreachable|unavailable|down|offline))\b",
     re.I,
 )

@@ -179,6 +179,15 @@ def test_an_unfounded_gap_is_repaired_else_not_searched(world: World) -> None:
         ("Whether it helps people who do not have diabetes is unknown.", False),
         ("Whether lack of sleep worsens it is unclear.", False),
         ("It remains uncertain if it does no harm.", False),
+        ("No head-to-head trial was looked for in this run.", False),
+        ("This run did not look at children.", False),
+        ("Its mechanism was not explored by this search.", False),
+        ("Whether unpublished trials exist was not checked.", False),
+        ("Why none of the trials showed a benefit is open.", False),
+        ("It is unclear why no trial was stopped early.", False),
+        ("No trial was looked for in this run, and none was found.", True),
+        ("In this run no trial was found.", True),
+        ("Whether it helps children has never been tested.", True),
     ],
 )
 @pytest.mark.parametrize("basis", ["null_search", "stated_in_literature", "not_searched"])

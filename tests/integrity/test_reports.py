@@ -18,6 +18,8 @@ from tests.integrity.conftest import World, draft, paper
         ("No source failed.", "ok", True),
         ("The searches found that full texts were unavailable.", "ok", True),
         ("The search failed to find any trial.", "empty", True),
+        ("The search failed to uncover any trial.", "empty", True),
+        ("PubMed failed to answer.", "empty", False),
         ("PubMed failed.", "failed", True),
         ("One source did not answer.", "partial", True),
         ("PubMed had no match.", "failed", False),
@@ -43,3 +45,15 @@ def test_who_made_no_search_is_not_contradicted(world: World) -> None:
     """An agent that asked for an answer knows more of its searches than its own ledger."""
     written = draft(f"It works {world.show(paper(1))}. PubMed failed.")
     assert review(written, world.desk) == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["Shows why the search for biomarkers failed.", "A trial in the registry that failed.", "Why services failed."],
+)
+def test_what_stands_beside_a_work_speaks_of_the_work(said: str, world: World) -> None:
+    reference = world.show(paper(1))
+    world.search("metformin", SearchResult(status="ok", query_sent="metformin"))
+    written = draft(f"It works {reference}.", relevant_articles=[{"reference": reference, "reason": said}])
+    assert review(written, world.desk) == ()
+    assert settle(written, world.desk, max_articles=20).articles[0].reason == said
