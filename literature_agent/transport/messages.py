@@ -16,7 +16,8 @@ T = TypeVar("T")
 A_DAY = 86_400.0
 """Seconds after which records are asked for anew: a retraction must not be overlooked for longer."""
 
-_PAGE = re.compile(rb"(?:\xef\xbb\xbf|\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)\b", re.I | re.S)
+# What was read is not read in another way (`*+`): a body of many comments would take for ever.
+_PAGE = re.compile(rb"(?:\xef\xbb\xbf|\s|<\?xml[^>]*>|<!--.*?-->)*+<(?:!doctype\s+html|html)\b", re.I | re.S)
 _BOT_CHECK = re.compile(
     rb"preparing to download|just a moment|captcha|proof.of.work|pow_challenge|checking your browser|access denied|"
     rb"are you a robot|cf-chl|enable javascript and cookies",

@@ -133,6 +133,10 @@ async def test_a_page_is_told_by_its_beginning_or_its_type(
         assert await transport.send(ask, body) == b"answer"
 
 
+def test_data_that_begins_with_many_comments_is_known_at_once() -> None:
+    assert not Answer(200, b"<!-- c -->" * 200 + b"<!DOCTYPE article><article/>", "text/xml").looks_like_html()
+
+
 async def test_data_that_is_called_a_page_is_data(
     ask: Request, wire: Callable[..., Wire], open_transport: Callable[..., Transport]
 ) -> None:
