@@ -11,7 +11,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "run - --searches lines.jsonl --search-log log.csv < q.txt",
         'run --sandbox "Metformin and memory" --record kept',
         "run --replay kept --format markdown",
-        "run --drift kept --json",
+        "run --sandbox --drift kept --json",
     ),
     "chat": (
         'chat --sandbox "Does metformin slow cognitive decline?"',

@@ -370,7 +370,7 @@ class Desk:
         if left_out and not kept and not parts:
             raise InvalidInputError(
                 f"The record of {left_out[0]} alone is too long to be printed as {style}.",
-                recovery=f"Print it as vancouver; the whole record is the resource citation://{left_out[0][-11:-1]}.",
+                recovery=f"Print it as text; the whole record is the resource citation://{left_out[0][-11:-1]}.",
             )
         if kept:
             parts.append(form.render(kept).strip())

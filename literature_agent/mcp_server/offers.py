@@ -194,7 +194,7 @@ class _Citations(BaseModel):
         None, max_length=100, description="References copied exactly from tool results."
     )
     text: str | None = Field(None, max_length=100_000, description="Prose with references, to be printed with numbers.")
-    style: str = Field("vancouver", max_length=100, description="Name of the style or format.")
+    style: str = Field("text", max_length=100, description="Name of the style or format.")
 
 
 @dataclass(frozen=True)

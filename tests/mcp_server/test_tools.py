@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -443,6 +444,17 @@ async def test_citations_are_printed_for_the_person(connect: Connect) -> None:
     assert prose.structured_content["unknown"] == [unseen]
     assert wrong.structured_content["error"]["reason"] == "request_invalid_input"
     assert nothing.is_error
+
+
+async def test_a_bibliography_without_a_named_style_needs_no_extra(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`pip install 'literature-agent[mcp]'` brings no CSL styles."""
+    monkeypatch.setitem(sys.modules, "citeproc", None)
+    async with connect() as client:
+        first, *_ = (await search(client)).structured_content["references"]
+        printed = await client.call_tool("render_citations", {"references": [first]})
+    assert for_the_person(printed).startswith("[1] ")
 
 
 @pytest.mark.parametrize("identifiers", ["references", "raw"])
