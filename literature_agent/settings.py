@@ -15,6 +15,7 @@ import platformdirs
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SecretsSettingsSource,
@@ -127,6 +128,9 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
+        if isinstance(env_settings, EnvSettingsSource):
+            # Of two names of a setting, one that holds a placeholder must not hide the other.
+            env_settings.env_vars = {k: v for k, v in env_settings.env_vars.items() if not _PLACEHOLDER.match(v or "")}
         folder = from_environment("LITERATURE_AGENT_SECRETS_DIR")
         if not folder:
             return init_settings, env_settings

@@ -40,6 +40,20 @@ def test_a_placeholder_of_a_launcher_is_unset(monkeypatch: pytest.MonkeyPatch) -
     assert Settings().ncbi_api_key is None
 
 
+@pytest.mark.parametrize("name", ["NCBI_API_KEY", "LITERATURE_AGENT_NCBI_API_KEY"])
+def test_a_placeholder_hides_no_key_of_another_name_or_of_a_file(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """K107."""
+    monkeypatch.setenv(name, "${user_config.ncbi_api_key}")
+    (tmp_path / "NCBI_API_KEY").write_text("of-a-file", encoding="utf-8")
+    monkeypatch.setenv("LITERATURE_AGENT_SECRETS_DIR", str(tmp_path))
+    assert key_of(Settings()) == "of-a-file"
+    (other,) = {"NCBI_API_KEY", "LITERATURE_AGENT_NCBI_API_KEY"} - {name}
+    monkeypatch.setenv(other, "of-the-environment")
+    assert key_of(Settings()) == "of-the-environment"
+
+
 def test_arguments_win_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITERATURE_AGENT_SOURCES", "pubmed")
     assert Settings().sources == ("pubmed",)
