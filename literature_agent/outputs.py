@@ -133,6 +133,11 @@ class Draft(BaseModel):
         if isinstance(value, str) and about.field_name in ("references", "searches", "quotes"):
             # Quotes are full of commas.
             value = [value] if about.field_name == "quotes" else _BETWEEN.split(value.strip())
+        if about.field_name == "searches" and value is not None:
+            # `3` for `s3`
+            return [
+                str(each) if isinstance(each, int) else each for each in (value if isinstance(value, list) else [value])
+            ]
         return [] if value is None else value
 
 

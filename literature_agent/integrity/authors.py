@@ -221,7 +221,7 @@ def _family_name_alone(text: str, known: Known) -> Iterator[Hit]:
         if not _NOBODY.isdisjoint(map(bare, parts)) or any(part.isupper() for part in parts):
             continue
         if is_name(match["name"]) and (low in SURNAMES or not low.endswith(("s", "ly"))):
-            written = re.compile(rf"(?<![^\W_]){low}(?![^\W_])", re.I)
+            written = re.compile(rf"(?<![^\W_])(?:{low}|{re.escape(match['name'])})(?![^\W_])", re.I)
             if not any(written.search(each) for each in known.texts):
                 yield Hit("author-year", match.start(), match.end("name"))
     for match in _ALONE.finditer(text):

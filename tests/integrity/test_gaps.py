@@ -121,6 +121,15 @@ def test_words_in_filters_were_asked_for_too(query: str, filters: dict[str, str]
     assert (objection(world.search(query, empty(applied_filters=filters)), SAID, world.desk) is None) is carried
 
 
+@pytest.mark.parametrize("written", ["s1", 1, [1], "1", "[1]", ["S1"], "search s1"])
+def test_the_id_of_a_search_may_be_written_as_a_number(written: Any, world: World) -> None:
+    world.search(ASKED, empty())
+    gap = {"description": SAID, "basis": "null_search", "searches": written}
+    answer = draft(f"It works {world.show(paper(1))}.", research_gaps=[gap])
+    assert review(answer, world.desk) == ()
+    assert settle(answer, world.desk, max_articles=20).gaps[0].searches == ("s1",)
+
+
 def test_an_unfounded_gap_is_repaired_else_not_searched(world: World) -> None:
     reference = world.show(paper(1))
     failed, found_nothing = world.search(ASKED, None), world.search(ASKED, empty())

@@ -143,6 +143,13 @@ def test_an_author_is_no_leak_as_a_word_of_the_question_or_of_a_paper(world: Wor
     assert world.desk.guard.find(said) == []
 
 
+def test_a_word_of_a_text_is_nobody_with_accents_too(world: World) -> None:
+    said = "Réseau noted that it helps, and Reseau reported a benefit."
+    assert [leak.text for leak in world.desk.guard.find(said)] == ["Réseau", "Reseau"]
+    world.show(paper(1, abstract_text="The registry Réseau holds ten cases."))
+    assert [leak.text for leak in world.desk.guard.find(said)] == ["Reseau"]
+
+
 def test_numbers_of_the_runs_own_works_are_known_with_signs_between_their_digits(world: World) -> None:
     world.show(paper(1))
     for written in ("90,000,501", "9 0 0 0 0 5 0 1", "90 000 501", "90'000'501"):
